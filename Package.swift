@@ -59,6 +59,8 @@ let package = Package(
     .executableTarget(name: "Chat", dependencies: ["Martlet"], path: "Examples/Chat", swiftSettings: settings),
     .executableTarget(name: "SavePage", dependencies: ["Martlet"], path: "Examples/SavePage", swiftSettings: settings),
     .executableTarget(name: "S3", dependencies: ["Martlet"], path: "Examples/S3", swiftSettings: settings),
+    .executableTarget(
+      name: "Overload", dependencies: ["Martlet", "MartletTesting"], path: "Examples/Overload", swiftSettings: settings),
     .executableTarget(name: "Courier", dependencies: ["Martlet"], path: "Examples/Courier", swiftSettings: settings),
     // What a test runs to count allocations. No test depends on it: its allocator would become theirs.
     .target(name: "AllocationCounter", path: "Tests/Allocations/Counter"),

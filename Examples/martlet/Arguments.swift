@@ -26,6 +26,9 @@ struct Arguments {
     if arguments.first == "upload", arguments.count > 1 {
       return .upload(try UploadCommand.parse(Array(arguments.dropFirst())))
     }
+    if arguments.first == "load", arguments.count > 1 {
+      return .load(try LoadCommand.parse(Array(arguments.dropFirst())))
+    }
     var parser = Arguments(arguments)
     return try parser.parse()
   }

@@ -9,6 +9,7 @@ enum Command: Equatable, Sendable {
   case events(SSECommand)
   case download(DownloadCommand)
   case upload(UploadCommand)
+  case load(LoadCommand)
   case request(RequestCommand)
 }
 

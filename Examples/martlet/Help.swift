@@ -7,7 +7,7 @@ enum Help {
             martlet demo | doctor  a tour without a network; what loads here
             martlet cache ls DIR | rm DIR URL...|--all | stat DIR
             martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
-            martlet upload FILE URL [--field NAME] [--gzip]
+            martlet upload FILE URL [--field NAME] [--gzip] | load URL [--adaptive]
             martlet sse URL | har show FILE [--explain] | har page FILE -o PAGE
 
     METHOD is GET, or POST if something is sent. ':8080/x' is on localhost; without

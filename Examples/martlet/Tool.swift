@@ -29,6 +29,7 @@ enum Tool {
         defer { signals.ignore() }
         return await command.run(output, errors)
       case .download(let command): return await command.run(output, errors)
+      case .load(let command): return await command.run(output, errors)
       case .upload(let command): return await command.run(output, errors)
       case .request(var command):
         // Before any descriptor is opened, which would take the place of a closed standard input.

@@ -61,6 +61,8 @@ package final class Call: Watched {
   /// The state for instruments and traces, if there are any.
   let watch: CallWatch?
   package let abortSource = AbortSource()
+  /// The deadline of the task that began the call.
+  let deadline: CallDeadline?
   /// Set if the client has a bandwidth limit.
   let throttledTime: ThrottledTime?
 
@@ -85,6 +87,7 @@ package final class Call: Watched {
     explains = options.explains || settings.instruments != nil
     let trace = TraceContext.current
     let start = core.timeline.now()
+    deadline = Deadline.current.map { CallDeadline($0, core.timeline) }
     watch =
       settings.instruments == nil && trace == nil
       ? nil : CallWatch(id, request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
@@ -234,12 +237,31 @@ package final class Call: Watched {
     return isAlive
   }
 
-  func checkLimits(now: Duration) -> Duration? {
+  /// The time at which the total limit or the deadline ends the call; `nil` without either.
+  var end: Duration? {
+    let total = totalEnd
+    guard let deadline else { return total }
+    return min(total ?? deadline.end, deadline.end)
+  }
+
+  /// The end by the total limit, which does not count while a queue holds the call.
+  private var totalEnd: Duration? {
     guard let total = timeouts.total else { return nil }
-    let startedAt = startedAt
-    guard now >= startedAt + total else { return startedAt + total }
+    return state.withLock { if case .waiting(.queue) = $0.stage { nil } else { $0.startedAt + total } }
+  }
+
+  /// The error of a call that its nearest limit ends.
+  var endError: HTTPError {
+    if let deadline, deadline.end <= totalEnd ?? deadline.end { return deadline.error }
+    return HTTPError(.timedOut, "the total limit of \(HTTPError.text(timeouts.total ?? .zero)) passed")
+  }
+
+  func checkLimits(now: Duration) -> Duration? {
+    guard let end else { return nil }
+    guard now >= end else { return end }
     let phase = currentPhase()
-    var error = HTTPError(.timedOut, "the total limit of \(HTTPError.text(total)) passed", phase: phase)
+    var error = endError
+    error.phase = phase
     error.mayHaveReachedServer = !attempts.isEmpty || phase != .queued && phase != .connecting
     note(.limit(.time(error.message)))
     complete(&error)
@@ -313,6 +335,9 @@ package final class Call: Watched {
     _ = previous
   }
 
+  /// Makes the other exchange of a hedged request the current one.
+  func promote(_ exchange: ExchangeControl) { state.withLock { $0.exchange = exchange } }
+
   func forget(_ exchange: ExchangeControl) {
     state.withLock { if $0.exchange === exchange { $0.exchange = nil } }
   }
@@ -321,6 +346,7 @@ package final class Call: Watched {
 
   func didMove(sent: Int, received: Int, now: Duration, _ exchange: ExchangeBytes) {
     core.didMove(sent: sent, received: received, now: now)
+    count(sent + received)
     let isMine = state.withLock {
       $0.ledger.add(sent: sent, received: received, exchange)
       guard hasListener || $0.hasWatchers, !$0.stage.isEnded else { return false }
@@ -328,6 +354,12 @@ package final class Call: Watched {
       return $0.telling.add(due)
     }
     if isMine { tellOnQueue() }
+  }
+
+  /// Counts bytes for the data budget, if there is one.
+  func count(_ bytes: Int) {
+    let configuration = settings.configuration
+    if let ledger = configuration.dataLedger { ledger.add(bytes, tag, now: configuration.now(), core.timeline) }
   }
 
   /// Delivers the last progress before the end of the call is reported.

@@ -168,6 +168,8 @@ extension ClientCore {
       await outbox.close(within: deadline.map { max($0 - timeline.now(), OutboxCore.endPatience) })
     }
     killer?.cancel()
+    let configuration = settings.configuration
+    try? await configuration.dataLedger?.save(now: configuration.now())
     let rest = deadline.map { max($0 - timeline.now(), .milliseconds(100)) }
     await settings.instruments?.flush(within: min(rest ?? InstrumentFeed.patience, InstrumentFeed.patience))
   }

@@ -33,6 +33,8 @@ package final class ClientCore: Sendable {
   package let timeline: Timeline
   let watchdog: Watchdog
   let budget: RetryBudget
+  /// The limits for the load of servers.
+  let gates: LoadGates
   let meter: BandwidthMeter
   let outcomes = OutcomeHub()
   package let changes = ChangeSignal()
@@ -40,11 +42,13 @@ package final class ClientCore: Sendable {
   let callSessions = CallSessions()
   private let state: Locked<State>
 
-  init(_ settings: ClientSettings, budget: RetryBudget? = nil) {
+  /// Creates the core of a client, which shares the limits of the one that it is derived from.
+  init(_ settings: ClientSettings, derivedFrom other: ClientCore? = nil) {
     timeline = Timeline(settings.configuration.clock)
     watchdog = Watchdog(timeline, changes: changes)
     meter = BandwidthMeter()
-    self.budget = budget ?? RetryBudget(timeline)
+    budget = other?.budget ?? RetryBudget(timeline)
+    gates = other?.gates ?? LoadGates(timeline)
     state = Locked(State(settings: settings))
   }
 
@@ -118,20 +122,35 @@ package final class ClientCore: Sendable {
       throw error
     }
     if call.explains { RequestGate.explain(asked, call) }
-    if isHeld { call.report(.waiting(.queue)) } else { launched(call) }
+    if let deadline = call.deadline, deadline.deadline.hasPassed {
+      var error = deadline.error
+      error.phase = .queued
+      error.mayHaveReachedServer = false
+      call.abort(call.complete(error))
+      throw call.failure ?? error
+    }
+    if isHeld {
+      call.report(.waiting(.queue))
+      watchEnd(of: call)
+    } else {
+      launched(call)
+    }
     return call
   }
 
   /// Starts the time limit of a call and counts the call.
   func launched(_ call: Call) {
-    if let total = call.timeouts.total {
-      watchdog.watch(call, next: call.startedAt + total)
-      // Another thread may have ended the registered call, which must not stay watched.
-      if call.stage.isEnded { watchdog.forget(call) }
-    }
+    watchEnd(of: call)
     budget.countRequest()
     call.emit(.started)
     activityChanged()
+  }
+
+  private func watchEnd(of call: Call) {
+    guard let end = call.end else { return }
+    watchdog.watch(call, next: end)
+    // Another thread may have ended the registered call, which must not stay watched.
+    if call.stage.isEnded { watchdog.forget(call) }
   }
 
   /// Removes an ended call from the registry.
@@ -175,6 +194,15 @@ package final class ClientCore: Sendable {
   package var entryCount: Int { state.withLock { $0.calls.count + $0.delivering.count } + watchdog.count }
 
   func close() { state.withLock { $0.isClosed = true } }
+
+  func countHedge(hasWon: Bool) {
+    state.withLock { state in
+      if hasWon { state.totals.hedgesWon += 1 } else { state.totals.hedges += 1 }
+    }
+  }
+
+  /// Counts the bytes of an exchange whose response is not used.
+  func countWaste(_ bytes: Int64) { state.withLock { $0.totals.wastedBytes += bytes } }
 
   // MARK: Outboxes
 

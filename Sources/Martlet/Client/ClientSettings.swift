@@ -23,6 +23,7 @@ final class ClientSettings: Sendable {
   /// The options of a request that sets none of its own.
   let options: ResolvedOptions
   private let hasCookies: Bool
+  private let features: Pipeline.Features
   private let wholeStages: [any Stage]
   private let streamStages: [any Stage]
   /// A problem of the configuration that prevents all requests, or `nil`.
@@ -64,7 +65,9 @@ final class ClientSettings: Sendable {
     }
     problem =
       transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
-      ?? configuration.bandwidth?.problem
+      ?? configuration.bandwidth?.problem ?? configuration.deadlineHeader?.problem
+      ?? configuration.concurrency.problem ?? configuration.circuitBreaker.problem
+      ?? configuration.dataBudget.problem
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
@@ -73,25 +76,25 @@ final class ClientSettings: Sendable {
     targets = ParsedTargets(base: configuration.baseURL)
     baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)
-    let isFollowing = options.redirects.isFollowing
+    features = Pipeline.Features(options, configuration)
     hasCookies = Self.hasCookies(options, jar)
     let cookies = hasCookies ? jar : nil
     wholeStages = Pipeline.stages(
-      configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, cache: cache, .whole)
+      configuration, transport, guards, features, cookies: cookies, cache: cache, .whole)
     streamStages = Pipeline.stages(
-      configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, cache: cache, .stream)
+      configuration, transport, guards, features, cookies: cookies, cache: cache, .stream)
   }
 
   /// The stages of a call, which nearly all calls share.
   func stages(
     _ options: ResolvedOptions, hasCredential: Bool = false, _ delivery: Pipeline.Delivery
   ) -> [any Stage] {
-    let isFollowing = options.redirects.isFollowing
+    let features = Pipeline.Features(options, configuration)
     let hasCookies = Self.hasCookies(options, jar)
-    let isUsual = isFollowing == self.options.redirects.isFollowing && hasCookies == self.hasCookies
+    let isUsual = features == self.features && hasCookies == self.hasCookies
     guard isUsual, !hasCredential, !delivery.isOwn else {
       return Pipeline.stages(
-        configuration, transport, guards, isFollowing: isFollowing, hasCredential: hasCredential,
+        configuration, transport, guards, features, hasCredential: hasCredential,
         cookies: hasCookies ? jar : nil, cache: cache, delivery)
     }
     return delivery.isWhole ? wholeStages : streamStages

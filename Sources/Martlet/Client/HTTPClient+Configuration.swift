@@ -33,6 +33,9 @@ extension HTTPClient {
     /// process only. `nil` sends no such field.
     public var requestIDHeader: String?
 
+    /// A header field that tells servers how much time is left; `nil` by default.
+    public var deadlineHeader: DeadlineHeader?
+
     /// The default options of requests; a scope, an endpoint or a request overrides them.
     public var options = RequestOptions()
 
@@ -61,7 +64,7 @@ extension HTTPClient {
     /// The maximum number of connections per host; 6 by default.
     ///
     /// With HTTP/1 each request needs its own connection. With HTTP/2, requests whose bodies are collected share one
-    /// connection, or as many as the server's limit of streams requires; see ``maximumRequestsPerHost``. With the Linux
+    /// connection, or as many as the server's limit of streams requires; see ``concurrency``. With the Linux
     /// engine, each streamed response and each streamed request body has its own connection, so that a slow reader or
     /// body does not hold up other requests, unless only one connection is allowed. The system's loaders do not report
     /// the version in time: for them this is the maximum number of requests.
@@ -70,15 +73,28 @@ extension HTTPClient {
       set { transportSettings.maximumConnectionsPerHost = max(1, newValue) }
     }
 
-    /// The maximum number of concurrent requests per host; `nil` by default.
-    ///
-    /// Over HTTP/1, `nil` sets no limit beyond ``maximumConnectionsPerHost``. Over HTTP/2, it sets a limit of 100, or
-    /// ``maximumConnectionsPerHost`` if that is higher. A host counts as an HTTP/2 host from the first TLS handshake
-    /// that negotiates HTTP/2; until then, requests wait as they do for HTTP/1. Values less than 1 are treated as 1.
-    public var maximumRequestsPerHost: Int? {
-      get { transportSettings.maximumRequestsPerHost }
-      set { transportSettings.maximumRequestsPerHost = newValue.map { max(1, $0) } }
+    /// How many requests to one origin may be in progress; ``ConcurrencyPolicy/automatic`` by default.
+    public var concurrency = ConcurrencyPolicy.automatic {
+      didSet {
+        guard concurrency.rule != oldValue.rule else { return }
+        transportSettings.maximumRequestsPerHost = nil
+        switch concurrency.rule {
+        case .automatic: break
+        case .fixed(let limit): transportSettings.maximumRequestsPerHost = max(1, limit)
+        case .adaptive(let bounds):
+          // Each request needs a connection over HTTP/1, or a hundredth of one.
+          transportSettings.maximumRequestsPerHost = max(1, bounds.upperBound)
+          maximumConnectionsPerHost = max(maximumConnectionsPerHost, bounds.upperBound)
+          maximumConnections = max(maximumConnections, bounds.upperBound)
+        }
+      }
     }
+
+    /// Whether requests to an origin that cannot be reached fail at once; ``CircuitBreaker/off`` by default.
+    public var circuitBreaker = CircuitBreaker.off
+
+    /// Whether exchanges pass the limits for the load of servers.
+    var limitsLoad: Bool { concurrency.bounds != nil || !circuitBreaker.isOff }
 
     /// The maximum number of connections, including idle ones; 64 by default.
     ///
@@ -116,6 +132,15 @@ extension HTTPClient {
     public var bandwidth: BandwidthLimit? {
       didSet {
         if bandwidth != oldValue { bandwidthBudget = bandwidth.map { BandwidthBudget($0) } }
+      }
+    }
+
+    /// How many bytes may be transferred in a period; ``DataBudget/off`` by default.
+    public var dataBudget = DataBudget.off {
+      didSet {
+        if dataBudget != oldValue { dataLedger = dataBudget.bytes.map { _ in DataLedger(dataBudget) } }
+        (transportSettings.allowsExpensiveNetworks, transportSettings.allowsConstrainedNetworks) =
+          (dataBudget.allowsExpensiveNetworks, dataBudget.allowsConstrainedNetworks)
       }
     }
 
@@ -189,6 +214,7 @@ extension HTTPClient {
     private(set) var cookiesIdentity = Self.newIdentity()
     private(set) var instrumentsIdentity = Self.newIdentity()
     private(set) var bandwidthBudget: BandwidthBudget?
+    private(set) var dataLedger: DataLedger?
     private(set) var guardRules = GuardRules([])
 
     /// Creates the default configuration.
@@ -216,6 +242,12 @@ extension HTTPClient {
     public var redirects: RedirectPolicy {
       get { options.redirects ?? .follow }
       set { options.redirects = newValue }
+    }
+
+    /// The default limit for the number of requests in a time; ``RateLimit/off`` by default.
+    public var rate: RateLimit {
+      get { options.rate ?? .off }
+      set { options.rate = newValue }
     }
 
     /// The default rule for accepted responses.

@@ -58,7 +58,7 @@ public actor HTTPClient {
     let settings = core.settings
     var configuration = settings.configuration.unshared
     change(&configuration)
-    return HTTPClient(ClientCore(ClientSettings(configuration.unshared, reusing: settings), budget: core.budget))
+    return HTTPClient(ClientCore(ClientSettings(configuration.unshared, reusing: settings), derivedFrom: core))
   }
 
   // MARK: Sending

@@ -11,6 +11,21 @@ extension RequestOptions {
   /// Options that set ``retry``.
   public static func retry(_ policy: RetryPolicy) -> RequestOptions { RequestOptions().retry(policy) }
 
+  /// Sets ``hedging``.
+  public func hedging(_ policy: HedgingPolicy) -> RequestOptions { with { $0.hedging = policy } }
+  /// Options that set ``hedging``.
+  public static func hedging(_ policy: HedgingPolicy) -> RequestOptions { RequestOptions().hedging(policy) }
+
+  /// Sets ``rate``.
+  public func rate(_ limit: RateLimit) -> RequestOptions { with { $0.rate = limit } }
+  /// Options that set ``rate``.
+  public static func rate(_ limit: RateLimit) -> RequestOptions { RequestOptions().rate(limit) }
+
+  /// Sets ``priority``.
+  public func priority(_ priority: Int) -> RequestOptions { with { $0.priority = priority } }
+  /// Options that set ``priority``.
+  public static func priority(_ priority: Int) -> RequestOptions { RequestOptions().priority(priority) }
+
   /// Sets ``redirects``.
   public func redirects(_ policy: RedirectPolicy) -> RequestOptions { with { $0.redirects = policy } }
   /// Options that set ``redirects``.

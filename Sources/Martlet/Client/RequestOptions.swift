@@ -18,6 +18,21 @@ public struct RequestOptions: Sendable {
   /// `GET`. It applies to every redirect of the call.
   public var isIdempotent: Bool?
 
+  /// Whether a request that takes long is sent a second time; ``HedgingPolicy/off`` by default.
+  public var hedging: HedgingPolicy?
+
+  /// The limit for the number of requests in a time; ``RateLimit/off`` by default.
+  ///
+  /// Requests with the same limit are counted together, as its ``RateLimit/scope`` says.
+  public var rate: RateLimit?
+
+  /// The priority among the requests that wait for a limit of the client, from -100 to 100; 0 by default.
+  ///
+  /// Among those with the highest priority, callers take turns, and each of them gets its oldest request served. A caller
+  /// is what has the same ``tag``, or without a tag the same ``Deadline``. It applies to ``rate`` and
+  /// ``HTTPClient/Configuration/concurrency``; a ``RequestQueue`` has priorities of its own.
+  public var priority: Int?
+
   /// The redirect policy; ``RedirectPolicy/follow`` by default.
   public var redirects: RedirectPolicy?
 
@@ -136,6 +151,9 @@ public struct RequestOptions: Sendable {
     var merged = other
     merged.retry = retry ?? other.retry
     merged.isIdempotent = isIdempotent ?? other.isIdempotent
+    merged.hedging = hedging ?? other.hedging
+    merged.rate = rate ?? other.rate
+    merged.priority = priority ?? other.priority
     merged.redirects = redirects ?? other.redirects
     merged.cookies = cookies ?? other.cookies
     merged.accepts = accepts ?? other.accepts
@@ -175,6 +193,7 @@ extension RequestOptions {
     }
     guard retry == nil, redirects == nil, cookies == nil, credential == nil, accepts == nil else { return false }
     guard expectsContinue == nil, isIdempotent == nil, explains == nil else { return false }
+    guard hedging == nil, rate == nil, priority == nil else { return false }
     return maximumBodyBytes == nil && maximumErrorBodyBytes == nil && decompression == nil && httpVersion == nil
       && tag == nil
       && reportsCancellation == nil && values.isEmpty && timeout.isEmpty
@@ -190,6 +209,9 @@ final class ResolvedOptions: Sendable {
   var retry: RetryPolicy { source.retry ?? .standard }
   /// `nil` if the request decides.
   var isIdempotent: Bool? { source.isIdempotent }
+  var hedging: HedgingPolicy { source.hedging ?? .off }
+  var rate: RateLimit { source.rate ?? .off }
+  var priority: Int { source.priority ?? 0 }
   var redirects: RedirectPolicy { source.redirects ?? .follow }
   var cookies: CookiePolicy { source.cookies ?? .automatic }
   var accepts: RequestOptions.StatusAcceptance { source.accepts ?? .success }
@@ -220,7 +242,7 @@ final class ResolvedOptions: Sendable {
     } else {
       let policies = [
         options.httpVersion?.problem, options.cache?.problem, options.retry?.problem, options.redirects?.problem,
-        options.cookies?.problem,
+        options.cookies?.problem, options.hedging?.problem, options.rate?.problem,
       ]
       problem = policies.lazy.compactMap { $0 }.first.map { InvalidInput($0) }
     }

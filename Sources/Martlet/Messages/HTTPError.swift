@@ -63,6 +63,9 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The time from the start of the call to this error.
   public var elapsed: Duration?
 
+  /// The deadline that ended the request, or `nil` if it was another limit.
+  public internal(set) var deadline: Deadline?
+
   /// The underlying error, if another library reported one.
   public var underlying: (any Error)?
 
@@ -76,6 +79,12 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// It was not sent, or the server reported that it had not processed it (RFC 9113 §8.7). Such a request can be sent
   /// again, whatever its method.
   public var wasNotProcessed: Bool { !mayHaveReachedServer }
+
+  /// The kinds of errors before anything is sent.
+  private static let unsent: [Kind] = [
+    .cannotConnect, .invalidRequest, .file, .downloadInProgress, .refusedByGuard, .overloaded, .circuitOpen,
+    .dataBudgetExceeded,
+  ]
 
   /// Whether a server may have received bytes of the request.
   ///
@@ -109,8 +118,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     self.message = message
     self.phase = phase
     self.underlying = underlying
-    mayHaveReachedServer = ![.cannotConnect, .invalidRequest, .file, .downloadInProgress, .refusedByGuard].contains(
-      kind)
+    mayHaveReachedServer = !Self.unsent.contains(kind)
     mayBeStaleConnection = kind == .connectionLost
   }
 
@@ -133,12 +141,15 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// Whether a time limit ended the call.
   public var isTimeout: Bool { kind == .timedOut }
 
+  /// Whether a limit on the load of the server refused the request.
+  var isLoadLimit: Bool { kind == .overloaded || kind == .circuitOpen }
+
   /// Whether the same request might succeed later.
   ///
-  /// True for connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses 408,
-  /// 425, 429, 500, 502, 503 and 504.
+  /// True for connectivity failures, timeouts, limits on the load of the server, files for which no descriptor or memory
+  /// was left, and the statuses 408, 425, 429, 500, 502, 503 and 504.
   public var isTransient: Bool {
-    isConnectivity || isTimeout || isExhaustion || (status.map(RetryPolicy.isTransient) ?? false)
+    isConnectivity || isTimeout || isLoadLimit || isExhaustion || (status.map(RetryPolicy.isTransient) ?? false)
   }
 
   /// Decodes the response body as JSON, for APIs that describe errors in it.

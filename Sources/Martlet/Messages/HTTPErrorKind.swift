@@ -59,6 +59,18 @@ extension HTTPError {
     public static let checksumMismatch = Kind("checksumMismatch")
     /// A queue refused or ended the request, for example because a request that it depends on failed.
     public static let queue = Kind("queue")
+    /// The request would have waited too long, or behind too many others, for a limit on the load of its server.
+    ///
+    /// The limits are ``ConcurrencyPolicy`` and ``RateLimit``. Nothing was sent.
+    public static let overloaded = Kind("overloaded")
+    /// The origin could not be reached before, and the ``CircuitBreaker`` is open.
+    ///
+    /// ``HTTPError/underlying`` is the last failure. Nothing was sent.
+    public static let circuitOpen = Kind("circuitOpen")
+    /// The ``DataBudget`` is used up.
+    ///
+    /// Nothing was sent.
+    public static let dataBudgetExceeded = Kind("dataBudgetExceeded")
     /// The transport does not support something that the request needs.
     public static let unsupported = Kind("unsupported")
     /// The client takes no new requests: it is draining or drained, or the process is exiting (on Linux).

@@ -42,6 +42,8 @@ extension HTTPResponse {
       case notIdempotent(HTTPMethod)
       /// The delay would have exceeded ``TimeoutPolicy/total``.
       case exceedsTotalLimit(delay: Duration, limit: Duration)
+      /// The delay would have lasted until the ``Deadline``.
+      case exceedsDeadline(delay: Duration, remaining: Duration)
       /// The client's retry budget is exhausted: too large a share of its requests were retries.
       case budgetExhausted
 
@@ -54,6 +56,8 @@ extension HTTPResponse {
             + "set an Idempotency-Key field or RequestOptions.isIdempotent"
         case .exceedsTotalLimit(let delay, let limit):
           "a delay of \(HTTPError.text(delay)) would exceed the total limit of \(HTTPError.text(limit))"
+        case .exceedsDeadline(let delay, let remaining):
+          "a delay of \(HTTPError.text(delay)) would exceed the deadline, which is \(HTTPError.text(remaining)) away"
         case .budgetExhausted: "the retry budget of the client is used up"
         }
       }

@@ -31,6 +31,9 @@ struct ExchangeStage: Stage {
     let call = context.call
     // Internal stages pass on requests that the gate has checked; only middleware can change them.
     var request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
+    // The watchdog may be a few milliseconds late.
+    _ = call.checkLimits(now: call.core.timeline.now())
+    if let header = call.settings.configuration.deadlineHeader { try announceEnd(header, &request, call) }
     let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0)
     context.exchange = control
     if control.number > 0 {
@@ -40,12 +43,39 @@ struct ExchangeStage: Stage {
       control.capture?.sends(request.body)
     }
     if let trace = call.watch?.trace { trace.pass(to: &request.headers) }
-    call.setCurrent(request, control)
+    if context.lane?.isHedge != true { call.setCurrent(request, control) }
+    if call.settings.configuration.dataLedger != nil {
+      let target = try? request.target.resolve(against: nil)
+      call.count(
+        request.headers.wireBytes(line: 12 + request.method.rawValue.utf8.count + (target?.string.utf8.count ?? 0)))
+    }
     let token = call.abortSource.onAbort { control.abortSource.abort($0) }
-    let lifetime = ExchangeLifetime(control: control, call: call, token: token)
+    context.lane?.use(control)
+    context.pass?.use(control)
+    let lifetime = ExchangeLifetime(control: control, call: call, token: token, pass: context.pass)
     guard let reason = control.abortSource.error else { return (request, lifetime) }
     lifetime.end()
     throw reason
+  }
+
+  /// Adds the deadline header.
+  @inline(never) private func announceEnd(
+    _ header: DeadlineHeader, _ request: inout HTTPRequest, _ call: Call
+  ) throws {
+    guard let end = call.end, !request.headers.contains(header.name) else { return }
+    guard let origin = try? request.target.resolve(against: nil).origin, header.applies(to: origin) else { return }
+    let remaining = end - call.core.timeline.now() - header.margin
+    guard remaining > .zero else {
+      var error = call.endError
+      error.message += ", less the margin of the deadline header"
+      error.phase = .queued
+      error.mayHaveReachedServer = false
+      // It would be the same with every further attempt.
+      call.complete(&error)
+      call.abort(error)
+      throw error
+    }
+    request.headers[header.name] = header.value(for: remaining, now: call.settings.configuration.now())
   }
 
   @inline(never) private func ended(_ lifetime: ExchangeLifetime, _ error: any Error) -> any Error {
@@ -65,6 +95,9 @@ struct ExchangeStage: Stage {
     lifetime.call.tellInstruments(.head(InstrumentEvent.Head(response), exchange: control.number))
     if lifetime.call.explains { explain(response, lifetime.call) }
     control.enter(.receiving)
+    if lifetime.call.settings.configuration.dataLedger != nil {
+      lifetime.call.count(response.headers.wireBytes(line: 15))
+    }
     if let capture = control.capture { response.body = capture.receiving(response.body) }
     // The exchange stays alive until its body ends.
     response.body = response.body.keeping(lifetime)
@@ -119,11 +152,13 @@ final class ExchangeLifetime: Sendable {
   let control: ExchangeControl
   let call: Call
   private let token: Int
+  private let pass: LoadPass?
 
-  init(control: ExchangeControl, call: Call, token: Int) {
+  init(control: ExchangeControl, call: Call, token: Int, pass: LoadPass?) {
     self.control = control
     self.call = call
     self.token = token
+    self.pass = pass
   }
 
   deinit { end() }
@@ -131,5 +166,6 @@ final class ExchangeLifetime: Sendable {
   func end(_ error: (any Error)? = nil) {
     control.end(error)
     call.abortSource.remove(token)
+    pass?.end()
   }
 }

@@ -25,19 +25,32 @@ enum Pipeline {
     }
   }
 
+  /// What the options of a request need.
+  struct Features: Equatable {
+    var isFollowing: Bool
+    var isHedging: Bool
+    var isLimited: Bool
+
+    init(_ options: ResolvedOptions, _ configuration: HTTPClient.Configuration) {
+      isFollowing = options.redirects.isFollowing
+      isHedging = !options.hedging.isOff
+      isLimited = !options.rate.isOff || configuration.limitsLoad
+    }
+  }
+
   /// The ordered list of stages, which defines the architecture (Docs/Decisions/0003).
   ///
   /// A stage whose policy is off is omitted, not skipped at run time. Stage 0, the total limit, covers all stages: the
   /// watchdog aborts the call.
   static func stages(
-    _ configuration: HTTPClient.Configuration, _ transport: any Transport, _ guards: GuardSet?, isFollowing: Bool,
+    _ configuration: HTTPClient.Configuration, _ transport: any Transport, _ guards: GuardSet?, _ features: Features,
     hasCredential: Bool = false, cookies: CookieJar?, cache: ResponseCache, _ delivery: Delivery
   ) -> [any Stage] {
     [
       // 1 your middleware, once per call
       configuration.middleware.map(MiddlewareStage.init),
       // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
-      isFollowing ? [RedirectStage()] : [],
+      features.isFollowing ? [RedirectStage()] : [],
       //   stored responses, when all attempts have failed (RFC 5861 §4)
       cache.isOff ? [] : [FallbackStage(cache: cache)],
       // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); always present: it records the attempts
@@ -54,13 +67,24 @@ enum Pipeline {
       cookies.map { [CookieStage(jar: $0)] } ?? [],
       // 6 serves fresh responses; stores new ones once they are read to the end (RFC 9111)
       cache.isOff ? [] : [CacheStage(cache: cache)],
+      //   sends a request that takes long a second time, and uses the first response
+      features.isHedging ? [HedgeStage()] : [],
       // 7 your middleware, once per exchange
       configuration.attemptMiddleware.map(MiddlewareStage.init),
       //   rejects disallowed destinations again, after that middleware
       configuration.attemptMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
+      //   waits for the data budget, and for its turn at the limits for the load of servers
+      limits(configuration, features),
       // 8 one exchange on the wire
       [ExchangeStage(transport: transport)],
     ].flatMap { $0 as [any Stage] }
+  }
+
+  private static func limits(_ configuration: HTTPClient.Configuration, _ features: Features) -> [any Stage] {
+    var stages: [any Stage] = []
+    if let ledger = configuration.dataLedger { stages.append(DataStage(ledger: ledger)) }
+    if features.isLimited { stages.append(LoadStage()) }
+    return stages
   }
 
   static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {

@@ -38,6 +38,10 @@ public struct RequestContext: Sendable {
 
   /// The credential that a stage has added to the request.
   var credential: Credential?
+  /// Which of the two exchanges of a hedged request this is; `nil` for other requests.
+  var lane: HedgeLane?
+  /// The place of the exchange at the limits of the client, if there are any.
+  var pass: LoadPass?
   /// Receives the stored response that may replace the response of a failed server.
   var fallback: Fallback?
 

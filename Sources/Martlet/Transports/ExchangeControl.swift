@@ -18,6 +18,8 @@ package final class ExchangeControl: Watched {
     var lastProbe: Duration?
     var isConnectKnown = true
     var isOver = false
+    /// Whether the other exchange of a hedged request has won.
+    var isLost = false
     var measured = HTTPResponse.Timing()
   }
 
@@ -47,6 +49,47 @@ package final class ExchangeControl: Watched {
   var observedPhase: HTTPError.Phase {
     let (phase, probe) = state.withLock { ($0.phase, $0.probe) }
     return phase == .connecting && probe?() == true ? .waiting : phase
+  }
+
+  /// The time since when the exchange waits for the server; `nil` while it waits for the client.
+  var networkStart: Duration? {
+    state.withLock { state in
+      switch state.phase {
+      case .queued, .sending, .pausing: nil
+      case .connecting, .receiving: state.isPaused ? nil : start + state.queued
+      // A body takes its time.
+      case .waiting: state.bytes.sent > 0 ? state.phaseStart : start + state.queued
+      }
+    }
+  }
+
+  /// What an exchange waits for.
+  enum Wait {
+    /// A place, its own body, its reader.
+    case client
+    /// The server, since this time.
+    case server(since: Duration)
+    /// A response has begun, or the exchange has ended.
+    case over
+  }
+
+  /// What the exchange waits for; one with a body waits for the server when all of it is sent.
+  func wait(hasBody: Bool) -> Wait {
+    state.withLock { state in
+      if state.isOver { return .over }
+      switch state.phase {
+      case .queued, .sending, .pausing: return .client
+      case .connecting: return hasBody || state.isPaused ? .client : .server(since: start + state.queued)
+      case .waiting: return .server(since: hasBody ? state.phaseStart : start + state.queued)
+      case .receiving: return .over
+      }
+    }
+  }
+
+  /// Ends the exchange, because the other one of the request has won.
+  func lose(_ error: any Error) {
+    state.withLock { $0.isLost = true }
+    abortSource.abort(error)
   }
 
   /// Starts the clock of a phase.
@@ -178,11 +221,12 @@ package final class ExchangeControl: Watched {
 
   /// Ends the exchange; no limit applies any more.
   package func end(_ error: (any Error)? = nil) {
-    let (wasWatched, wasOver, phase, bytes) = state.withLock { state in
+    let (wasWatched, wasOver, isLost, phase, bytes) = state.withLock { state in
       // An abandoned transport may still report, and nothing would end its watch.
       defer { (state.nextLook, state.isOver) = (nil, true) }
-      return (state.nextLook != nil, state.isOver, state.phase, state.bytes)
+      return (state.nextLook != nil, state.isOver, state.isLost, state.phase, state.bytes)
     }
+    if isLost, !wasOver { call.core.countWaste(bytes.sent + bytes.received) }
     if number > 0, !wasOver {
       let summary = InstrumentEvent.Summary(
         sentBytes: bytes.sent, receivedBytes: bytes.received, phase: phase,

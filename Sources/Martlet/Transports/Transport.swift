@@ -58,6 +58,12 @@ public struct TransportSettings: Sendable {
   /// its host lookup counts until the lookup has ended.
   public var maximumConnections = 64
 
+  /// Whether expensive networks are used, on Apple platforms; `true` by default.
+  public var allowsExpensiveNetworks = true
+
+  /// Whether networks in Low Data Mode are used, on Apple platforms; `true` by default.
+  public var allowsConstrainedNetworks = true
+
   /// The maximum number of the Linux engine's connection threads, 1 to 64; 1 by default.
   public var engineThreads = 1
 

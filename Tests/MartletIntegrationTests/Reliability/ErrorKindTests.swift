@@ -74,6 +74,24 @@
       Cause(kind: .unsupported) { client, server in
         _ = try await client.get(RequestTarget(server.url), options: .httpVersion(.http2))
       },
+      Cause(kind: .overloaded) { client, server in
+        var rate = RateLimit.perMinute(1)
+        rate.maximumWaiting = 0
+        for _ in 0..<2 { _ = try await client.get(RequestTarget(server.url), options: .rate(rate)) }
+      },
+      Cause(kind: .circuitOpen) { client, server in
+        let client = client.derived {
+          $0.circuitBreaker = .afterFailures(1)
+          $0.retry = .off
+        }
+        let target = RequestTarget(server.url("/hang"))
+        _ = try? await client.get(target, options: .timeout(.milliseconds(50)))
+        _ = try await client.get(target)
+      },
+      Cause(kind: .dataBudgetExceeded) { client, server in
+        let client = client.derived { $0.dataBudget = .perDay(1) }
+        for _ in 0..<2 { _ = try await client.get(RequestTarget(server.url)) }
+      },
       Cause(kind: .clientClosed) { client, server in
         await client.drain()
         _ = try await client.get(RequestTarget(server.url))

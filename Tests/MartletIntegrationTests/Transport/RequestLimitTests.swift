@@ -87,12 +87,12 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `maximumRequestsPerHost applies to HTTP/2`(_ lane: Lane) async throws {
+    func `a fixed concurrency applies to HTTP/2`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in
         $0.tls = .customRoots(pem: root)
-        $0.maximumRequestsPerHost = 2
+        $0.concurrency = .fixed(2)
       }
       let isFull = Shared(false)
 

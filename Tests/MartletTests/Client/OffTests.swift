@@ -1,8 +1,9 @@
 import Foundation
-import Martlet
 import MartletTesting
 import TestSupport
 import Testing
+
+@testable import Martlet
 
 /// "Off" is off, also where the property is optional: no name for it is one of `Optional`'s.
 @Suite(.hangLimit) struct OffTests {
@@ -63,6 +64,27 @@ import Testing
     for options in [RequestOptions { $0.cache = off }, RequestOptions { $0.cache = .off }] {
       #expect(Self.paths(try await Self.requests(options)).prefix(2) == ["/page", "/page"])
     }
+  }
+
+  @Test func `off disables limits for the load of servers, hedging and the data budget`() throws {
+    let (hedging, rate): (HedgingPolicy?, RateLimit?) = (.off, .off)
+    let breaker: CircuitBreaker? = .off
+    let budget: DataBudget? = .off
+    let client = HTTPClient {
+      $0.options = .hedging(.after(.seconds(1))).rate(.server)
+      $0.circuitBreaker = breaker ?? .afterFailures(1)
+      $0.dataBudget = budget ?? .perDay(1)
+    }
+    let options = RequestOptions {
+      $0.hedging = hedging
+      $0.rate = rate
+    }
+    let configuration = client.configuration
+    let features = Pipeline.Features(ResolvedOptions(options.over(configuration.options)), configuration)
+    #expect(features.isHedging == false)
+    #expect(features.isLimited == false)
+    #expect(configuration.dataLedger == nil)
+    #expect(Pipeline.Features(ResolvedOptions(configuration.options), configuration).isHedging)
   }
 
   @Test func `a client's cache and cookies can be off, and its proxy direct`() async throws {

@@ -55,6 +55,15 @@ import Testing
         testDescription: "isIdempotent", set: { $0.isIdempotent = $1 == 1 },
         get: { ResolvedOptions($0).isIdempotent.map { $0 ? 1 : 2 } ?? 0 }),
       Field(
+        testDescription: "hedging", set: { $0.hedging = .after(.seconds($1)) },
+        get: { options in
+          (1...2).first { ResolvedOptions(options).hedging == .after(.seconds($0)) } ?? 0
+        }),
+      Field(
+        testDescription: "rate", set: { $0.rate = .perSecond(Double($1)) },
+        get: { options in (1...2).first { ResolvedOptions(options).rate == .perSecond(Double($0)) } ?? 0 }),
+      Field(testDescription: "priority", set: { $0.priority = $1 }, get: { ResolvedOptions($0).priority }),
+      Field(
         testDescription: "redirects", set: { $0.redirects = .follow(upTo: 10 + $1) },
         get: { ResolvedOptions($0).redirects.maximumHops - 10 }),
       Field(
@@ -306,7 +315,7 @@ import Testing
     .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .maximumErrorBodyBytes(1),
     .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
     .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
-    .expectsContinue(true), .isIdempotent(), .explains(),
+    .expectsContinue(true), .isIdempotent(), .explains(), .hedging(.after(.seconds(1))), .rate(.server), .priority(1),
     RequestOptions { $0.reportsCancellation = true },
     RequestOptions { $0.onProgress = { _ in } },
     RequestOptions { $0[Note.self] = "x" },

@@ -21,6 +21,10 @@ extension ActivityMonitor {
     public var totals = Totals()
     /// The combined status of the client's outboxes.
     public var outbox = Outbox.Status()
+    /// The limits for the load of servers, by name.
+    public var loads: [LoadState] = []
+    /// The use of the data budget, or `nil` without one.
+    public var data: DataState?
     /// The number of requests under way, running and waiting, by host.
     public var byHost: [String: Int] = [:]
 
@@ -50,6 +54,12 @@ extension ActivityMonitor {
     public var bytesReceived: Int64 = 0
     /// The body bytes sent.
     public var bytesSent: Int64 = 0
+    /// The requests that were sent a second time (``HedgingPolicy``).
+    public var hedges = 0
+    /// Those of them whose response was used.
+    public var hedgesWon = 0
+    /// The body bytes of exchanges that were cancelled because the other one had won.
+    public var wastedBytes: Int64 = 0
   }
 
   /// A call in progress.

@@ -137,6 +137,13 @@ extension ClientCore {
     snapshot.totals = totals
     (snapshot.totals.bytesReceived, snapshot.totals.bytesSent) = meter.totals
     snapshot.bytesPerSecond = meter.rate(at: timeline.now())
+    snapshot.loads = loads
+    let configuration = settings.configuration
+    if let ledger = configuration.dataLedger {
+      let now = configuration.now()
+      snapshot.data = ActivityMonitor.DataState(
+        used: ledger.used(now: now), budget: ledger.budget.bytes ?? .max, rest: ledger.budget.period(at: now).rest)
+    }
     snapshot.outbox = outboxes.reduce(Outbox.Status()) { $0 + $1.status }
     for call in calls.sorted(by: { $0.id < $1.id }) {
       let info = ActivityMonitor.RequestInfo(call)

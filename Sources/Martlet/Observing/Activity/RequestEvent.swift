@@ -31,6 +31,11 @@ extension RequestEvent {
     case queue
     /// A connection: the limit of the client or of the host is reached.
     case connectionSlot
+    /// Its turn at a limit for the load of servers: ``ConcurrencyPolicy``, ``RateLimit``, or a pause that the server
+    /// asked for.
+    case turn
+    /// The next period of the ``DataBudget``.
+    case dataBudget
     /// A credential, from an authenticator.
     case credential
     /// A pause before another attempt.

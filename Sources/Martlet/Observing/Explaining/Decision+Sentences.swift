@@ -16,6 +16,8 @@ extension Explanation.Decision: CustomStringConvertible {
     case .connection(let connection): connection.sentence
     case .expectation(let decision): decision.sentence
     case .contentCoding(let decision): decision.sentence
+    case .load(let decision): decision.sentence
+    case .hedging(let decision): decision.sentence
     case .limit(let limit): limit.sentence
     case .status(.accepted(let status)): "the status \(status.rawValue) is accepted"
     case .status(.refused(let status)): "the status \(status.rawValue) is an error"
@@ -33,7 +35,7 @@ extension Explanation.Decision: CustomStringConvertible {
     case .authentication(let decision): decision.reference
     case .cookies(let decision): decision.reference
     case .cache(let decision): decision.reference
-    case .expectation(.notSent(.option)), .contentCoding(.kept(_, .off)), .connection, .limit: nil
+    case .expectation(.notSent(.option)), .contentCoding(.kept(_, .off)), .connection, .limit, .load, .hedging: nil
     case .expectation: "RFC 9110 §10.1.1"
     case .contentCoding: "RFC 9110 §8.4"
     case .status: nil
@@ -336,6 +338,8 @@ extension Explanation.Limit {
     switch self {
     case .time(let message): message
     case .bodyBytes(let maximum): "the body has more than \(maximum) bytes"
+    case .dataBudget(let left, let time):
+      "the data budget has \(left) bytes left for the next \(HTTPError.text(time)), which is not enough"
     case .errorBodyBytes(let maximum): "only the first \(maximum) bytes of the body were kept"
     }
   }

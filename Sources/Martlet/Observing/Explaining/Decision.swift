@@ -25,6 +25,10 @@ extension Explanation {
     case expectation(Expectation)
     /// Whether a body was decoded.
     case contentCoding(ContentCoding)
+    /// Whether a request waited for a limit on the load of its server.
+    case load(Load)
+    /// Whether a request that took long was sent a second time.
+    case hedging(Hedging)
     /// Which limit ended a request.
     case limit(Limit)
     /// Whether the status was accepted.
@@ -424,6 +428,8 @@ extension Explanation {
     case bodyBytes(maximum: Int)
     /// The body of a response that is not accepted was truncated.
     case errorBodyBytes(maximum: Int)
+    /// The ``DataBudget`` has not enough left until the next period.
+    case dataBudget(left: Int64, until: Duration)
   }
 
   /// The judgement of a status.

@@ -199,8 +199,11 @@ final class AuthSession: Sendable {
         let sessions = Self.answering + [ObjectIdentifier(self)]
         result = .success(
           try await withAbort(flight.abortSource) {
-            try await Self.$answering.withValue(sessions) {
-              try await self.answer(challenge, offer, space, store, isStored: isStored, onLoss)
+            // Several requests wait for it, so that it does not end with the deadline of the first one.
+            try await Deadline.$current.withValue(nil) {
+              try await Self.$answering.withValue(sessions) {
+                try await self.answer(challenge, offer, space, store, isStored: isStored, onLoss)
+              }
             }
           })
       } catch {

@@ -12,12 +12,14 @@ extension CacheVisit {
     // The credential may come from the URL.
     options.credential = options.credential ?? call.credential?.credential
     if call.timeouts.total == nil { options = options.timeout(.seconds(120)) }
-    _ = call.core.start(
-      call.request, options: options, endpoint: call.endpoint, decode: { $0 },
-      finish: { result in
-        cache.refreshing.withLock { _ = $0.remove(key) }
-        return result
-      })
+    _ = Deadline.$current.withValue(nil) {
+      call.core.start(
+        call.request, options: options, endpoint: call.endpoint, decode: { $0 },
+        finish: { result in
+          cache.refreshing.withLock { _ = $0.remove(key) }
+          return result
+        })
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import MartletBase
 
 /// Serves a stored response when all attempts have failed (RFC 5861 §4).
 ///
-/// A failure is a missing connection, a timeout or a 5xx. The stage is above ``RetryStage``; ``CacheStage`` offers the
+/// A failure is a missing connection, a timeout, a limit on the load of the server, an open circuit, or a 5xx. The stage is above ``RetryStage``; ``CacheStage`` offers the
 /// stored response during an attempt.
 struct FallbackStage: Stage {
   let cache: ResponseCache
@@ -34,7 +34,8 @@ struct FallbackStage: Stage {
       guard response.status.rawValue >= 500, response.source == .network, box.mayStandIn else { return }
       reason = HTTPError(
         .status, "\(response.status.rawValue) \(response.status.reasonPhrase)", request: response.request)
-    case .failure(let error as HTTPError) where error.isConnectivity || error.isTimeout:
+    case .failure(let error as HTTPError)
+    where error.isConnectivity || error.isTimeout || error.isLoadLimit:
       // An aborted call, for example by its total limit, has its error already.
       try call.abortSource.check()
       guard box.mayStandIn else { return }

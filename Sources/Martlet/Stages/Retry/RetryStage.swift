@@ -93,8 +93,12 @@ struct RetryStage: Stage {
       now: configuration.now(), random: configuration.random())
     guard case .repeated(let pause, _) = decision else { return decision }
     // If the delay would last until the total limit, give up now: the current error says more than a timeout.
-    if let total = call.timeouts.total, call.elapsed + pause >= total {
-      return .refused(.exceedsTotalLimit(delay: pause, limit: total))
+    let now = call.core.timeline.now()
+    if let end = call.end, now + pause >= end {
+      if let deadline = call.deadline, deadline.end <= end {
+        return .refused(.exceedsDeadline(delay: pause, remaining: max(end - now, .zero)))
+      }
+      return .refused(.exceedsTotalLimit(delay: pause, limit: call.timeouts.total ?? .zero))
     }
     if policy.usesBudget && !call.core.budget.takeRetry() {
       return .refused(.budgetExhausted)
@@ -109,9 +113,9 @@ struct RetryStage: Stage {
 }
 
 extension Call {
-  /// Waits for the delay of a retry; throws the reason if the call is aborted.
-  func pause(for duration: Duration) async throws {
-    report(.waiting(.retryDelay(duration)))
+  /// Waits for the delay of a retry, or for another reason; throws the reason if the call is aborted.
+  func pause(for duration: Duration, reason: RequestEvent.WaitReason? = nil) async throws {
+    report(.waiting(reason ?? .retryDelay(duration)))
     // The delay needs its own task, because it must end without a cancellation of the caller's task.
     let sleeper = Task { [timeline = core.timeline] in try await timeline.pause(duration) }
     let token = abortSource.onAbort { _ in sleeper.cancel() }

@@ -14,6 +14,14 @@ package struct Timeline: Sendable {
   /// from a limit, which must not be reached by skipping.
   package let watch: @Sendable (Duration) async throws -> Void
 
+  /// Sleeps until a time of this timeline, like ``pause``.
+  ///
+  /// Unlike a delay, it does not become later if the clock moves while the sleep begins.
+  let pauseUntil: @Sendable (Duration) async throws -> Void
+
+  /// Sleeps until a time of this timeline, like ``watch``.
+  let watchUntil: @Sendable (Duration) async throws -> Void
+
   /// Whether a very late wake-up means that the process or the machine was suspended.
   ///
   /// This is not the case for a clock that a test controls.
@@ -27,13 +35,17 @@ package struct Timeline: Sendable {
 
   private init<C: Clock<Duration>>(opening clock: C, knowsStandstill: Bool) {
     self.knowsStandstill = knowsStandstill
+    let start = clock.now
     if clock is ContinuousClock {
       // Called several times for each request, so avoid the clock of unknown type.
       let start = ContinuousClock.now
       now = { start.duration(to: ContinuousClock.now) }
     } else {
-      let start = clock.now
       now = { start.duration(to: clock.now) }
+    }
+    pauseUntil = { try await clock.sleep(until: start.advanced(by: Timeline.sane($0, 10)), tolerance: nil) }
+    watchUntil = {
+      try await clock.sleep(until: start.advanced(by: Timeline.sane($0, 10)), tolerance: .milliseconds(5))
     }
     pause = { try await clock.sleep(until: clock.now.advanced(by: Timeline.sane($0)), tolerance: nil) }
     watch = {
@@ -42,7 +54,9 @@ package struct Timeline: Sendable {
   }
 
   /// Limits a sleep to a year, because clocks of the runtime overflow with absurd durations.
-  private static func sane(_ duration: Duration) -> Duration {
-    min(max(duration, .zero), .seconds(365 * 24 * 3600))
+  ///
+  /// A time of a timeline is limited to ten years from its start.
+  private static func sane(_ duration: Duration, _ years: Int64 = 1) -> Duration {
+    min(max(duration, .zero), .seconds(years * 365 * 24 * 3600))
   }
 }

@@ -76,7 +76,7 @@ final class Watchdog: Sendable {
         var due = earliest
         // Bounded, so that limits still expire on a machine that is always late.
         for _ in 0..<3 {
-          guard (try? await timeline.watch(max(due - timeline.now(), .zero))) != nil else { return }
+          guard (try? await timeline.watchUntil(due)) != nil else { return }
           let late = timeline.now() - due
           guard timeline.knowsStandstill, late > Watchdog.standstill else { break }
           due = timeline.now() + min(late, Watchdog.grace)

@@ -11,7 +11,9 @@ extension ClientCore {
     try await loop.open()
     try enter(core)
     // The task runs until the outbox is closed, or released and empty.
-    Task { await TraceContext.$current.withValue(nil) { await loop.run() } }
+    Task {
+      await TraceContext.$current.withValue(nil) { await Deadline.$current.withValue(nil) { await loop.run() } }
+    }
     return Outbox(core)
   }
 }

@@ -31,8 +31,10 @@ enum OutboxVerdict: Equatable, Sendable {
     let failure = Outbox.Failure.error(error.kind, InvalidInput.printable(error.message, limit: 500))
     switch error.kind {
     case .clientClosed, .cancelled: self = .stopped
-    // File errors, such as too many open files, may be temporary; a missing file was noticed before.
-    case .cannotConnect, .file: self = .later(failure, isCounted: false, asked: nil)
+    // File errors, such as too many open files, may be temporary; a missing file was noticed before. The limits of the
+    // client pass by themselves.
+    case .cannotConnect, .file, .overloaded, .circuitOpen, .dataBudgetExceeded:
+      self = .later(failure, isCounted: false, asked: nil)
     case .timedOut, .connectionLost, .tls:
       self = .later(failure, isCounted: error.mayHaveReachedServer && error.phase != .connecting, asked: nil)
     case .protocolViolation, .authenticationFailed, .queue, .middleware:

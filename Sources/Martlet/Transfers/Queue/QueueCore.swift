@@ -128,7 +128,9 @@ final class QueueCore: CallObserver {
 
   private func startMeasure(_ id: RequestID, of call: Call, _ request: HTTPRequest, _ options: RequestOptions) {
     if case .ended = call.stage { return measured(id, nil, call.id) }
-    guard let head = client.start(request, options: options, decode: { $0 }).call else {
+    // The current task is that of a request that has ended, and not of this one.
+    let head = Deadline.$current.withValue(nil) { client.start(request, options: options, decode: { $0 }).call }
+    guard let head else {
       return measured(id, nil, call.id)
     }
     state.withLock { $0.measures[id] = head }

@@ -85,7 +85,7 @@ final class EventSession {
       self.body = body
       parser.push(piece)
     } catch let error as HTTPError where error.isConnectivity || error.isTimeout {
-      guard isRepeated, !isLate else { throw error }
+      guard isRepeated, !isLate, error.deadline == nil else { throw error }
       lost(connection)
     }
   }
@@ -179,7 +179,8 @@ final class EventSession {
 
   /// Whether the next reconnect may succeed.
   private static func mayPass(_ error: HTTPError) -> Bool {
-    if error.isConnectivity || error.isTimeout { return true }
+    if error.deadline != nil { return false }
+    if error.isConnectivity || error.isTimeout || error.isLoadLimit { return true }
     return error.kind == .status && (error.isTransient || error.status?.isServerError == true)
   }
 

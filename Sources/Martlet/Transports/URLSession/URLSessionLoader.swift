@@ -93,7 +93,12 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, Dia
     #endif
     return state.withLock { state in
       if let session = state.session { return session }
-      let session = URLSession(configuration: Self.configuration, delegate: bridge, delegateQueue: queue)
+      let configuration = Self.configuration
+      #if canImport(Darwin)
+        configuration.allowsExpensiveNetworkAccess = settings.allowsExpensiveNetworks
+        configuration.allowsConstrainedNetworkAccess = settings.allowsConstrainedNetworks
+      #endif
+      let session = URLSession(configuration: configuration, delegate: bridge, delegateQueue: queue)
       state.session = session
       return session
     }

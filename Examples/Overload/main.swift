@@ -1,0 +1,30 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Synchronization
+
+// A server that can handle a thousand requests per second, twenty at a time, and lets all others wait, however many there
+// are. It works on requests whose clients are gone as well, as most servers do.
+//
+//     swift run Overload
+//     swift run martlet load URL --count 20000 --at-a-time 1000 --arrivals 2000 --deadline 0.5
+//     swift run martlet load URL --count 20000 --at-a-time 1000 --arrivals 2000 --deadline 0.5 --adaptive
+
+let workers = 20
+let service = Duration.milliseconds(20)
+let start = ContinuousClock.now
+// When each of them is free again, since the start.
+let free = Mutex([Duration](repeating: .zero, count: workers))
+
+let server = try MockServer { _ in
+  let now = ContinuousClock.now - start
+  let end = free.withLock { free in
+    let worker = free.indices.min { free[$0] < free[$1] } ?? 0
+    free[worker] = max(free[worker], now) + service
+    return free[worker]
+  }
+  return .ok("done").delayed(by: end - now)
+}
+// Not buffered, so that a script can read it.
+FileHandle.standardOutput.write(Data("serves at \(server.url)\n".utf8))
+while true { try await Task.sleep(for: .seconds(3600)) }

@@ -1,0 +1,85 @@
+extension ActivityMonitor {
+  /// The limits for the load of one origin, tag or endpoint.
+  ///
+  /// With ``ConcurrencyPolicy/adaptive``, a ``CircuitBreaker`` or a ``RateLimit``, snapshots have one for each of them
+  /// that requests have met.
+  public struct LoadState: Sendable, Hashable {
+    /// The state of a ``CircuitBreaker``.
+    public enum Circuit: Sendable, Hashable {
+      /// Requests are sent.
+      case closed
+      /// Requests fail at once, for this time.
+      case open(for: Duration)
+      /// One request is tried; the others fail at once.
+      case probing
+    }
+
+    /// What the limits are for: an origin such as `https://api.example:443`, a tag or the name of an endpoint type.
+    public var name: String
+    /// The exchanges in progress; 0 for a rate, which does not count them.
+    public var running = 0
+    /// The requests that wait for their turn.
+    public var waiting = 0
+    /// The present concurrency limit, or `nil` without an adaptive one.
+    public var limit: Int?
+    /// The median latency of the last exchanges, if the concurrency adapts to it.
+    public var latency: Duration?
+    /// The latency without queues that it is compared with.
+    public var baseline: Duration?
+    /// The rate, or `nil` if the state is for the concurrency and the circuit.
+    public var rate: RateLimit?
+    /// What is left of a pause that the server asked for.
+    public var pause: Duration?
+    /// The state of the circuit.
+    public var circuit = Circuit.closed
+  }
+
+  /// The use of a ``DataBudget``.
+  public struct DataState: Sendable, Hashable {
+    /// The bytes of the present period, by tag; under `""` those without one, or all.
+    public var used: [String: Int64]
+    /// The budget in bytes.
+    public var budget: Int64
+    /// The time until the next period.
+    public var rest: Duration
+  }
+}
+
+extension ClientCore {
+  /// The states of the limits, by name.
+  var loads: [ActivityMonitor.LoadState] {
+    let now = gates.timeline.now()
+    return gates.lines.map { line in
+      let gate = line.gate
+      var state = ActivityMonitor.LoadState(name: line.key.name)
+      state.waiting = gate.waiting
+      state.pause = gate.pauseLeft(now: now)
+      if case .rate(let rate, _) = line.key {
+        state.rate = rate
+      } else {
+        state.running = gate.inFlight
+      }
+      if let limit = gate.limit {
+        state.limit = limit.value
+        state.latency = limit.latency.map { .seconds($0) }
+        state.baseline = limit.baseline.map { .seconds($0) }
+      }
+      switch gate.circuit.state {
+      case .closed: state.circuit = .closed
+      case .open(let until): state.circuit = .open(for: max(until - now, .zero))
+      case .probing: state.circuit = .probing
+      }
+      return state
+    }.sorted { $0.name < $1.name }
+  }
+}
+
+extension LoadLine.Key {
+  fileprivate var name: String {
+    switch self {
+    case .origin(let origin, _, _), .rate(_, .origin(let origin)): "\(origin)"
+    case .rate(_, .tag(let tag)): tag ?? ""
+    case .rate(_, .endpoint(let endpoint)): endpoint?.name ?? ""
+    }
+  }
+}

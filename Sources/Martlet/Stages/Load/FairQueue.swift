@@ -1,0 +1,103 @@
+/// Waiting requests: those with the highest priority first, then one of each caller in turn, then the oldest.
+///
+/// Adding, removing and taking one costs the same however many wait.
+struct FairQueue {
+  /// Who waits; requests of the same caller take turns with those of others.
+  enum Caller: Hashable {
+    case anybody
+    /// The requests with a tag.
+    case tag(String)
+    /// The requests of the work that has a deadline.
+    case work(ObjectIdentifier)
+  }
+
+  /// The highest priority, and the lowest one with a minus; others are treated as the nearest one.
+  static let highestPriority = 100
+
+  private struct Line {
+    var byCaller: [Caller: FirstInFirstOut<UInt64>] = [:]
+    /// The callers with waiting requests, in the order of their turns.
+    var turns = FirstInFirstOut<Caller>()
+
+    mutating func push(_ id: UInt64, _ caller: Caller) {
+      if byCaller[caller] == nil { turns.append(caller) }
+      byCaller[caller, default: FirstInFirstOut()].append(id)
+    }
+
+    /// Takes the next one that still waits; `taken` counts it and those before it that do not.
+    mutating func pop(_ isWaiting: (UInt64) -> Bool, _ taken: inout Int) -> UInt64? {
+      while let caller = turns.popFirst() {
+        while let id = byCaller[caller]?.popFirst() {
+          taken += 1
+          guard isWaiting(id) else { continue }
+          if byCaller[caller]?.isEmpty == true { byCaller[caller] = nil } else { turns.append(caller) }
+          return id
+        }
+        byCaller[caller] = nil
+      }
+      return nil
+    }
+
+    mutating func keep(_ isKept: (UInt64) -> Bool) {
+      var kept = Line()
+      for caller in turns.all {
+        for id in byCaller[caller]?.all.filter(isKept) ?? [] { kept.push(id, caller) }
+      }
+      self = kept
+    }
+  }
+
+  /// The lines by descending priority.
+  private var lines: [(priority: Int, line: Line)] = []
+  private var waiting: Set<UInt64> = []
+  /// The number of entries in the lines, with those that have been removed.
+  private var entries = 0
+
+  var count: Int { waiting.count }
+  var isEmpty: Bool { waiting.isEmpty }
+
+  mutating func push(_ id: UInt64, priority: Int, caller: Caller) {
+    let priority = min(max(priority, -Self.highestPriority), Self.highestPriority)
+    let index = lines.firstIndex { $0.priority <= priority } ?? lines.endIndex
+    if index == lines.endIndex || lines[index].priority != priority {
+      lines.insert((priority, Line()), at: index)
+    }
+    lines[index].line.push(id, caller)
+    waiting.insert(id)
+    entries += 1
+  }
+
+  /// Takes the next one.
+  mutating func pop() -> UInt64? {
+    while !lines.isEmpty {
+      var taken = 0
+      let id = lines[0].line.pop(waiting.contains, &taken)
+      entries -= taken
+      guard let id else {
+        lines.removeFirst()
+        continue
+      }
+      waiting.remove(id)
+      return id
+    }
+    return nil
+  }
+
+  /// Removes one that does not wait any longer; returns whether it was there.
+  @discardableResult
+  mutating func remove(_ id: UInt64) -> Bool {
+    guard waiting.remove(id) != nil else { return false }
+    // The entry stays until its turn, unless there are many like it.
+    if entries > 64, entries > 2 * waiting.count {
+      for index in lines.indices { lines[index].line.keep(waiting.contains) }
+      entries = waiting.count
+    }
+    return true
+  }
+
+  /// Removes all.
+  mutating func removeAll() -> [UInt64] {
+    defer { self = FairQueue() }
+    return waiting.sorted()
+  }
+}

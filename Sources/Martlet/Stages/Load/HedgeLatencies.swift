@@ -1,0 +1,51 @@
+import Foundation
+import MartletBase
+
+/// The latencies of the requests of one endpoint to one origin, as a histogram.
+///
+/// Eight classes for each doubling, so that a percentile is accurate to 9 %. Older latencies count half as much after
+/// each thousand.
+struct HedgeLatencies {
+  struct Key: Hashable {
+    let origin: Origin
+    /// The type of the endpoint, or `nil` for other requests.
+    let endpoint: ObjectIdentifier?
+  }
+
+  /// The number of latencies without which nothing is learnt.
+  static let minimumCount = 20
+  private static let maximumCount = 1_000
+  /// The shortest latency that is told apart, in seconds.
+  private static let shortest = 1e-4
+  private static let classesPerDoubling = 8.0
+  /// Up to 100 µs · 2²⁴, which is 28 minutes.
+  private static let classes = 192
+
+  private var counts = [UInt16](repeating: 0, count: classes)
+  private(set) var count = 0
+
+  mutating func add(_ latency: Duration) {
+    let ratio = max(latency / .seconds(1), Self.shortest) / Self.shortest
+    let index = Int(min(log2(ratio) * Self.classesPerDoubling, Double(Self.classes - 1)))
+    counts[index] += 1
+    count += 1
+    guard count >= Self.maximumCount else { return }
+    for index in counts.indices { counts[index] /= 2 }
+    count = counts.reduce(0) { $0 + Int($1) }
+  }
+
+  /// The latency that this share of the requests does not exceed; `nil` after too few of them.
+  func delay(_ percentile: Double) -> Duration? {
+    guard count >= Self.minimumCount else { return nil }
+    let rank = max(1, Int((Double(count) * percentile).rounded(.up)))
+    var seen = 0
+    for (index, number) in counts.enumerated() {
+      seen += Int(number)
+      // The upper end of the class.
+      if seen >= rank {
+        return .seconds(Self.shortest * exp2(Double(index + 1) / Self.classesPerDoubling))
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,295 @@
+import MartletBase
+
+/// Sends a request that takes long a second time (``HedgingPolicy``).
+///
+/// The stage is below the cache, so that both requests reach the server, and above the middleware per attempt.
+struct HedgeStage: Stage {
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    guard let race = race(request, context, next) else { return try await next(request, context) }
+    defer { race.end() }
+    let result = await first(request, context, next, race)
+    if let response = race.judge(result) { return response }
+    return try race.choose(result, await race.hedge())
+  }
+
+  private func first(
+    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ race: HedgeRace
+  ) async -> Result<StreamedResponse, any Error> {
+    var context = context
+    context.lane = race.primary
+    do { return .success(try await race.send(request, context, next)) } catch { return .failure(error) }
+  }
+
+  /// The race of a request that may be hedged; `nil` for others.
+  @inline(never) private func race(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) -> HedgeRace? {
+    let call = context.call
+    guard let origin = try? request.target.resolve(against: nil).origin else { return nil }
+    if let refusal = refusal(request, context) {
+      call.explain(.hedging(.notSent(refusal)))
+      return nil
+    }
+    let key = HedgeLatencies.Key(origin: origin, endpoint: call.endpoint.map { ObjectIdentifier($0) })
+    switch call.options.hedging.rule {
+    case .off: return nil
+    case .after(let delay): return HedgeRace(request, context, next, delay: delay, learns: nil)
+    case .percentile(let share):
+      let (delay, samples) = call.core.gates.hedgeDelay(key, percentile: share)
+      if delay == nil {
+        call.explain(.hedging(.notSent(.tooFewSamples(samples, minimum: HedgeLatencies.minimumCount))))
+      }
+      return HedgeRace(request, context, next, delay: delay, learns: key)
+    }
+  }
+
+  private func refusal(_ request: HTTPRequest, _ context: RequestContext) -> Explanation.Hedging.Refusal? {
+    guard request.isReplayable else { return .bodyNotReplayable }
+    // The state of these exchanges is for one at a time: counters, connections.
+    let isDigest = request.headers["Authorization"].map { FieldSyntax.isSameName($0.prefix(7), "Digest ") } ?? false
+    guard context.handshake == nil, !isDigest, context.proxyExchange == nil else { return .authentication }
+    guard context.call.options.isIdempotent ?? request.method.isIdempotent else {
+      return .notIdempotent(request.method)
+    }
+    return nil
+  }
+}
+
+/// One of the two exchanges of a hedged request.
+final class HedgeLane: Sendable {
+  /// Ends the exchange when the other one has won.
+  let abortSource = AbortSource()
+  let isHedge: Bool
+  private struct State {
+    var control: ExchangeControl?
+    var isLost = false
+  }
+
+  private let state = Locked(State())
+
+  init(isHedge: Bool) { self.isHedge = isHedge }
+
+  /// The exchange; a lane has several if middleware repeats the request.
+  var control: ExchangeControl? { state.withLock { $0.control } }
+
+  var isLost: Bool { state.withLock { $0.isLost } }
+
+  func use(_ control: ExchangeControl) {
+    state.withLock { $0.control = control }
+    abortSource.onAbort { [self] error in
+      if isLost { control.lose(error) } else { control.abortSource.abort(error) }
+    }
+  }
+
+  /// The other exchange has won.
+  func lose() {
+    state.withLock { $0.isLost = true }
+    abortSource.abort(CancellationError())
+  }
+}
+
+/// A request that is sent a second time, if its response does not begin in time.
+///
+/// ```
+///   waits ─ delay ─▶ hedged ─ a usable response ─▶ over: the other lane is cancelled
+///     └─ response, failure ─▶ over
+/// ```
+final class HedgeRace: Watched {
+  private enum State {
+    case waits
+    case hedged
+    /// The hedge has a usable response, while the first exchange had none.
+    case won(StreamedResponse)
+    case over
+  }
+
+  let primary = HedgeLane(isHedge: false)
+  private let request: HTTPRequest
+  private let context: RequestContext
+  private let next: Next
+  private let delay: Duration?
+  /// Where the latency is noted.
+  private let learns: HedgeLatencies.Key?
+  private let start: Duration
+  private let lane = HedgeLane(isHedge: true)
+  private let result = OneShot<Result<StreamedResponse, any Error>>()
+  private let state = Locked(State.waits)
+  private let token: Locked<Int?>
+
+  private var call: Call { context.call }
+
+  init(
+    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, delay: Duration?, learns: HedgeLatencies.Key?
+  ) {
+    (self.request, self.context, self.next, self.delay, self.learns) = (request, context, next, delay, learns)
+    start = context.call.core.timeline.now()
+    // Also for middleware, which the end of an exchange does not reach.
+    token = Locked(nil)
+    let (primary, lane) = (primary, lane)
+    let token = context.call.abortSource.onAbort { error in
+      primary.abortSource.abort(error)
+      lane.abortSource.abort(error)
+    }
+    self.token.withLock { $0 = token }
+    if let delay { context.call.core.watchdog.watch(self, next: start + delay) }
+  }
+
+  /// Sends the request in a lane, whose end also ends the wait for middleware.
+  func send(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    guard !call.settings.isAbortAware, let lane = context.lane else { return try await next(request, context) }
+    return try await withAbort(lane.abortSource) { try await next(request, context) }
+  }
+
+  /// Ends the watch, and the hedge if it is still in progress.
+  func end() {
+    if delay != nil { call.core.watchdog.forget(self) }
+    if let token = token.withLock({ $0 }) { call.abortSource.remove(token) }
+    let wasHedged = state.withLock { state in
+      defer { state = .over }
+      if case .hedged = state { return true }
+      return false
+    }
+    if wasHedged { lane.lose() }
+  }
+
+  // MARK: The hedge
+
+  func checkLimits(now: Duration) -> Duration? {
+    guard let delay else { return nil }
+    // The time that passes because of the client itself does not count.
+    let since: Duration
+    switch primary.control?.wait(hasBody: request.body != nil) {
+    case .client, nil: return now + delay
+    case .over: return nil
+    case .server(let start): since = start
+    }
+    if now < since + delay { return since + delay }
+    guard call.abortSource.error == nil, state.withLock({ if case .waits = $0 { true } else { false } }) else {
+      return nil
+    }
+    guard call.core.budget.takeRetry() else {
+      call.note(.hedging(.notSent(.budgetExhausted)))
+      return nil
+    }
+    let isHedged = state.withLock { state in
+      guard case .waits = state else { return false }
+      state = .hedged
+      return true
+    }
+    if isHedged { startHedge(after: now - since) }
+    return nil
+  }
+
+  private func startHedge(after time: Duration) {
+    call.core.countHedge(hasWon: false)
+    Task { [self] in
+      var context = context
+      context.lane = lane
+      call.note(.hedging(.sent(after: time)))
+      do { settle(.success(try await send(request, context, next))) } catch { settle(.failure(error)) }
+    }
+  }
+
+  private func settle(_ result: Result<StreamedResponse, any Error>) {
+    if case .failure(is LoadBusy) = result { call.note(.hedging(.notSent(.limitReached))) }
+    if case .success(let response) = result, Self.isUsable(response, isHedge: true) {
+      let hasWon = state.withLock { state in
+        guard case .hedged = state else { return false }
+        state = .won(response)
+        return true
+      }
+      if hasWon { primary.lose() }
+    }
+    self.result.resolve(.success(result))
+  }
+
+  /// Whether a response is used, although the other exchange might still have another one.
+  private static func isUsable(_ response: StreamedResponse, isHedge: Bool = false) -> Bool {
+    // A server may refuse to see the same credential twice.
+    if isHedge, response.status == .unauthorized || response.status.rawValue == 407 { return false }
+    return !RetryPolicy.isTransient(response.status)
+  }
+
+  // MARK: The end
+
+  /// The response to use, or `nil` if the hedge may have a better one.
+  ///
+  /// Not inlined, like many functions of the pipeline.
+  @inline(never) func judge(_ first: Result<StreamedResponse, any Error>) -> StreamedResponse? {
+    learn(first)
+    let verdict: Verdict = state.withLock { state in
+      switch state {
+      case .won(let response):
+        state = .over
+        return .hedge(response)
+      case .hedged:
+        guard case .success(let response) = first, Self.isUsable(response) else { return .open }
+        state = .over
+        return .first(response)
+      case .waits, .over:
+        state = .over
+        return .alone
+      }
+    }
+    switch verdict {
+    case .alone: return try? first.get()
+    case .open: return nil
+    case .first(let response):
+      lane.lose()
+      call.note(.hedging(.lost))
+      return response
+    case .hedge(let response):
+      hasWon()
+      return response
+    }
+  }
+
+  private enum Verdict {
+    case alone
+    case open
+    case first(StreamedResponse)
+    case hedge(StreamedResponse)
+  }
+
+  private func hasWon() {
+    if let control = lane.control { call.promote(control) }
+    call.note(.hedging(.won))
+    call.core.countHedge(hasWon: true)
+  }
+
+  private func learn(_ first: Result<StreamedResponse, any Error>) {
+    guard let learns, let since = primary.control?.networkStart else { return }
+    // A cancelled exchange would have taken longer.
+    if case .failure = first, !primary.isLost { return }
+    call.core.gates.note(call.core.timeline.now() - since, learns)
+  }
+
+  /// What the hedge came to; `nil` if there is none.
+  func hedge() async -> Result<StreamedResponse, any Error>? {
+    let isHedged = state.withLock { state in
+      switch state {
+      case .hedged, .won: true
+      case .waits, .over: false
+      }
+    }
+    guard isHedged else { return nil }
+    if let control = lane.control { call.promote(control) }
+    return try? await result.value()
+  }
+
+  /// The response to use, of two of which the first one is not usable.
+  @inline(never) func choose(
+    _ first: Result<StreamedResponse, any Error>, _ hedge: Result<StreamedResponse, any Error>?
+  ) throws -> StreamedResponse {
+    state.withLock { $0 = .over }
+    guard let hedge else { return try first.get() }
+    if case .success(let response) = hedge, (try? first.get()) == nil || Self.isUsable(response, isHedge: true) {
+      hasWon()
+      return response
+    }
+    if case .failure(var error as HTTPError) = first, case .failure(let other as HTTPError) = hedge {
+      // Either may have been processed.
+      error.mayHaveReachedServer = error.mayHaveReachedServer || other.mayHaveReachedServer
+      throw error
+    }
+    return try first.get()
+  }
+}

@@ -1,0 +1,231 @@
+/// The limits for the requests to one origin, or for those that count as one for a rate: who goes, who waits, who fails.
+///
+/// ```
+///   arrive ─▶ refused: circuit open, queue full, pause too long
+///       ├───▶ goes ────────────────────────────▶ respond: latency, refusal or failure ─▶ release ─▶ serve
+///       └───▶ waits ─ serve: a place, a token, or the end of a pause ─▶ goes
+///               └──── leave: cancelled, or waited too long
+/// ```
+///
+/// It has no lock, no timer and no continuation: ``LoadGates`` has them.
+struct LoadGate {
+  struct Rules {
+    /// The bounds of the concurrency, if it adapts.
+    var bounds: ClosedRange<Int>?
+    var breaker = CircuitBreaker.off
+    var rate = RateLimit.off
+    var maximumWait = Duration.seconds(5)
+    var maximumWaiting = 1_000
+  }
+
+  /// A request that arrives.
+  struct Arrival {
+    let id: UInt64
+    var priority = 0
+    var caller = FairQueue.Caller.anybody
+    /// The end of the request by its own limits.
+    var end: Duration?
+  }
+
+  /// Why a request does not go.
+  enum Refusal: Equatable, Hashable {
+    case circuitOpen(failures: Int, retryAfter: Duration)
+    case queueFull(waiting: Int)
+    /// The server asked for a longer pause than the request may wait.
+    case paused(for: Duration, maximum: Duration)
+    case waitedTooLong(maximum: Duration)
+    /// The usual latency is longer than what is left for the request.
+    case tooLate(latency: Duration)
+  }
+
+  enum Verdict: Equatable {
+    case goes(isProbe: Bool)
+    case waits
+    case refused(Refusal)
+  }
+
+  struct Served {
+    let id: UInt64
+    let verdict: Verdict
+  }
+
+  /// The response of an exchange, or why there was none.
+  enum Outcome {
+    /// `nil` if the latency says nothing.
+    case response(after: Duration?)
+    /// The server refused it, because of its load.
+    case refusal
+    case failure(HTTPError, after: Duration)
+    case cancelled
+  }
+
+  let rules: Rules
+  private(set) var limit: AdaptiveLimit?
+  private(set) var circuit = Circuit()
+  private(set) var inFlight = 0
+  private var pausedUntil: Duration?
+  private var bucket = RateBucket()
+  private var queue = FairQueue()
+  private var ends: [UInt64: Duration] = [:]
+
+  init(_ rules: Rules) {
+    self.rules = rules
+    limit = rules.bounds.map { AdaptiveLimit($0) }
+  }
+
+  var waiting: Int { queue.count }
+
+  /// Whether nothing would be lost without it.
+  func isIdle(now: Duration) -> Bool {
+    guard inFlight == 0, queue.isEmpty, pause(now) == nil, circuit.state == .closed(failures: 0) else { return false }
+    // Full buckets are as good as new ones.
+    return rules.rate.bucket.map { bucket.isFull($0, now: now) } ?? true
+  }
+
+  // MARK: Arrival
+
+  mutating func arrive(_ arrival: Arrival, now: Duration) -> Verdict {
+    notice(now)
+    if !rules.breaker.isOff {
+      switch circuit.admit(rules.breaker, now: now) {
+      case .pass: break
+      case .probe:
+        begin(at: now)
+        return .goes(isProbe: true)
+      case .refused(let rest):
+        return .refused(.circuitOpen(failures: rules.breaker.failures, retryAfter: rest))
+      }
+    }
+    if let rest = pause(now), rest > rules.maximumWait {
+      return .refused(.paused(for: rest, maximum: rules.maximumWait))
+    }
+    if queue.isEmpty, mayGo(now) {
+      begin(at: now)
+      return .goes(isProbe: false)
+    }
+    guard queue.count < rules.maximumWaiting else { return .refused(.queueFull(waiting: queue.count)) }
+    queue.push(arrival.id, priority: arrival.priority, caller: arrival.caller)
+    ends[arrival.id] = arrival.end
+    return .waits
+  }
+
+  /// Why the circuit refuses requests now, without making one the probe.
+  func circuitRefusal(now: Duration) -> Refusal? {
+    guard !rules.breaker.isOff, let rest = circuit.refusal(rules.breaker, now: now) else { return nil }
+    return .circuitOpen(failures: rules.breaker.failures, retryAfter: rest)
+  }
+
+  /// Takes a place without waiting, for a hedge.
+  mutating func takeAtOnce(now: Duration) -> Bool {
+    if !rules.breaker.isOff {
+      guard case .closed = circuit.state else { return false }
+    }
+    guard queue.isEmpty, mayGo(now) else { return false }
+    begin(at: now)
+    return true
+  }
+
+  /// Notes the time: a clock that was set back prolongs neither a pause nor the wait for a token.
+  private mutating func notice(_ now: Duration) {
+    bucket.notice(now)
+    pausedUntil = pausedUntil.map { min($0, now + rules.rate.maximumPause) }
+    circuit.notice(now, rules.breaker)
+  }
+
+  private var hasPlace: Bool { limit.map { inFlight < $0.value } ?? true }
+
+  private func mayGo(_ now: Duration) -> Bool {
+    guard hasPlace, pause(now) == nil else { return false }
+    return rules.rate.bucket.map { bucket.next($0, now: now) <= now } ?? true
+  }
+
+  private mutating func begin(at now: Duration) {
+    // A rate has no places that would have to be freed.
+    if limit != nil || !rules.breaker.isOff { inFlight += 1 }
+    limit?.began(inFlight: inFlight, now: now)
+    if let rate = rules.rate.bucket { bucket.take(rate, now: now) }
+  }
+
+  // MARK: The queue
+
+  /// Takes those from the queue that may go now, or fail.
+  mutating func serve(now: Duration) -> [Served] {
+    notice(now)
+    var served: [Served] = []
+    while !queue.isEmpty, mayGo(now), let id = queue.pop() {
+      let end = ends.removeValue(forKey: id)
+      if let end, let latency = limit?.longLatency.map({ Duration.seconds($0) }), end - now < latency {
+        served.append(Served(id: id, verdict: .refused(.tooLate(latency: latency))))
+      } else {
+        begin(at: now)
+        served.append(Served(id: id, verdict: .goes(isProbe: false)))
+      }
+    }
+    return served
+  }
+
+  /// The time at which the queue must be served, unless an exchange ends before; `nil` if only that can help.
+  func nextTime(now: Duration) -> Duration? {
+    guard !queue.isEmpty, hasPlace else { return nil }
+    let pause = self.pause(now).map { now + $0 } ?? now
+    guard let rate = rules.rate.bucket else { return pause }
+    return max(pause, bucket.next(rate, now: now))
+  }
+
+  /// Removes a request that no longer waits; returns whether it did.
+  mutating func leave(_ id: UInt64) -> Bool {
+    ends[id] = nil
+    return queue.remove(id)
+  }
+
+  // MARK: Exchanges
+
+  /// Notes the response of an exchange, or its failure.
+  ///
+  /// Returns those that fail because the circuit has opened.
+  mutating func respond(_ outcome: Outcome, isProbe: Bool, now: Duration) -> [Served] {
+    switch outcome {
+    case .response(let latency):
+      circuit.succeeded()
+      if let latency { limit?.succeeded(after: latency, inFlight: inFlight, now: now) }
+    case .refusal:
+      circuit.succeeded()
+      limit?.dropped(now: now)
+    case .failure(let error, let time):
+      if error.isTimeout { limit?.timedOut(after: time, now: now) }
+      if circuit.failed(error, isProbe: isProbe, rules.breaker, now: now) { return refuseAll() }
+    case .cancelled:
+      if isProbe { circuit.probeEnded(now: now) }
+    }
+    return []
+  }
+
+  /// Frees the place of an exchange, and serves the queue.
+  mutating func release(now: Duration) -> [Served] {
+    inFlight = max(inFlight - 1, 0)
+    return serve(now: now)
+  }
+
+  private mutating func refuseAll() -> [Served] {
+    ends = [:]
+    let refusal = Refusal.circuitOpen(failures: rules.breaker.failures, retryAfter: rules.breaker.pause)
+    return queue.removeAll().map { Served(id: $0, verdict: .refused(refusal)) }
+  }
+
+  // MARK: The server's words
+
+  /// Notes that the server wants no requests until a time.
+  mutating func pause(until time: Duration, now: Duration) {
+    let time = min(time, now + rules.rate.maximumPause)
+    pausedUntil = max(pausedUntil ?? time, time)
+  }
+
+  /// What is left of the pause that the server asked for.
+  private func pause(_ now: Duration) -> Duration? {
+    guard let pausedUntil, pausedUntil > now else { return nil }
+    return pausedUntil - now
+  }
+
+  /// What is left of the pause that the server asked for; for the activity monitor.
+  func pauseLeft(now: Duration) -> Duration? { pause(now) }
+}

@@ -1,0 +1,73 @@
+import MartletBase
+
+/// The gates of a client and of the clients derived from it.
+final class LoadGates: Sendable {
+  private struct State {
+    var lines: [LoadLine.Key: LoadLine] = [:]
+    /// Until when origins want no requests.
+    var pauses: [Origin: Duration] = [:]
+    var latencies: [HedgeLatencies.Key: HedgeLatencies] = [:]
+  }
+
+  /// The number of entries above which those without effect are removed.
+  private static let manyEntries = 1_000
+
+  /// The timeline of the client that created the gates.
+  let timeline: Timeline
+  private let state = Locked(State())
+
+  init(_ timeline: Timeline) { self.timeline = timeline }
+
+  /// The line at a gate, which is created if there is none yet.
+  func line(_ key: LoadLine.Key) -> LoadLine {
+    if let line = state.withLock({ $0.lines[key] }) { return line }
+    let now = timeline.now()
+    return state.withLock { state in
+      if let line = state.lines[key] { return line }
+      if state.lines.count >= Self.manyEntries {
+        state.lines = state.lines.filter { !$0.value.isIdle }
+        state.pauses = state.pauses.filter { $0.value > now }
+      }
+      let line = LoadLine(key, timeline)
+      if let origin = key.obeyedOrigin, let end = state.pauses[origin] { line.pause(until: end) }
+      state.lines[key] = line
+      return line
+    }
+  }
+
+  /// Notes that an origin wants no requests for a time.
+  func pause(_ origin: Origin, for time: Duration) {
+    let now = timeline.now()
+    let (lines, end): ([LoadLine], Duration) = state.withLock { state in
+      let end = max(state.pauses[origin] ?? now, now + time)
+      state.pauses[origin] = end
+      return (state.lines.values.filter { $0.key.obeyedOrigin == origin }, end)
+    }
+    for line in lines { line.pause(until: end) }
+  }
+
+  /// All lines, for the activity monitor.
+  var lines: [LoadLine] { state.withLock { Array($0.lines.values) } }
+
+  /// The numbers of waiting requests and of exchanges, for leak tests.
+  var counts: (waiting: Int, inFlight: Int) {
+    lines.map(\.counts).reduce((0, 0)) { ($0.0 + $1.waiting, $0.1 + $1.inFlight) }
+  }
+
+  // MARK: Latencies
+
+  /// The delay of a hedge, from the latencies so far; `nil` if they are too few.
+  func hedgeDelay(_ key: HedgeLatencies.Key, percentile: Double) -> (delay: Duration?, samples: Int) {
+    state.withLock { state in
+      let latencies = state.latencies[key]
+      return (latencies?.delay(percentile), latencies?.count ?? 0)
+    }
+  }
+
+  func note(_ latency: Duration, _ key: HedgeLatencies.Key) {
+    state.withLock { state in
+      if state.latencies[key] == nil, state.latencies.count >= Self.manyEntries { state.latencies = [:] }
+      state.latencies[key, default: HedgeLatencies()].add(latency)
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import MartletBase
+
+/// Lets an exchange go when the limits for its rate and its origin allow it.
+///
+/// The stage is right above ``ExchangeStage``, so that it knows the final origin, and counts every exchange.
+struct LoadStage: Stage {
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let pass = try pass(request, context)
+    // At most three: the rate of a tag or an endpoint, the rate of the origin, its concurrency and its circuit.
+    while let waiter = try pass.advance(context) { try await wait(waiter, pass, context) }
+    var context = context
+    context.pass = pass
+    do {
+      let response = try await next(request, context)
+      heard(response, request, pass, context)
+      return response
+    } catch {
+      throw failed(error, pass, context)
+    }
+  }
+
+  @inline(never) private func pass(_ request: HTTPRequest, _ context: RequestContext) throws -> LoadPass {
+    LoadPass(origin: try request.target.resolve(against: nil).origin, context.call)
+  }
+
+  /// Waits for the turn of a request; throws why it does not go.
+  private func wait(_ waiter: LoadLine.Waiter, _ pass: LoadPass, _ context: RequestContext) async throws {
+    let (call, lane) = (context.call, context.lane)
+    call.report(.waiting(.turn))
+    call.core.watchdog.watch(waiter, next: waiter.end)
+    let token = call.abortSource.onAbort { waiter.leave($0) }
+    let other = lane?.abortSource.onAbort { waiter.leave($0) }
+    defer {
+      call.core.watchdog.forget(waiter)
+      call.abortSource.remove(token)
+      if let other { lane?.abortSource.remove(other) }
+    }
+    do {
+      pass.entered(isProbe: try await waiter.result.value())
+    } catch let refusal as LoadRefusal {
+      throw pass.error(refusal.refusal, call)
+    }
+    call.report(.running)
+    call.note(.load(.waited(call.core.timeline.now() - waiter.since)))
+  }
+
+  @inline(never) private func heard(
+    _ response: StreamedResponse, _ request: HTTPRequest, _ pass: LoadPass, _ context: RequestContext
+  ) {
+    let call = context.call
+    if call.options.rate.obeysServers, !call.options.rate.isOff,
+      let asked = ServerLimits.pause(response.status, response.headers, now: call.settings.configuration.now()),
+      asked > .zero
+    {
+      let pause = min(asked, call.options.rate.maximumPause)
+      call.core.gates.pause(pass.origin, for: pause)
+      call.note(.load(.paused("\(pass.origin)", for: pause, asked: asked)))
+    }
+    if response.status.rawValue == 429 || response.status.rawValue == 503 {
+      pass.respond(.refusal, call)
+    } else {
+      // The time of a large upload says nothing about the server.
+      let isSmall = request.body.map { ($0.length ?? .max) <= 64 << 10 } ?? true
+      let latency = response.timing.firstByte.map { $0 - response.timing.queued }
+      pass.respond(.response(after: isSmall ? latency : nil), call)
+    }
+    // A stream may last for hours, at the pace of its reader.
+    if context.isStreamed { pass.end() }
+  }
+
+  @inline(never) private func failed(_ error: any Error, _ pass: LoadPass, _ context: RequestContext) -> any Error {
+    // An exchange that ended while it waited for the client itself says nothing about the server.
+    if let error = error as? HTTPError, error.phase != .queued,
+      error.isConnectivity || error.isTimeout || error.kind == .tls || error.kind == .protocolViolation
+    {
+      let now = context.call.core.timeline.now()
+      pass.respond(.failure(error, after: now - (pass.control?.networkStart ?? now)), context.call)
+    } else {
+      pass.respond(.cancelled, context.call)
+    }
+    pass.end()
+    return error
+  }
+}
+
+/// The error of a hedge for which a limit has no room.
+struct LoadBusy: Error {}
+
+/// The way of one exchange past the gates, and its place at the last one until it ends.
+final class LoadPass: Sendable {
+  private struct State {
+    var next = 0
+    var isProbe = false
+    var hasResponded = false
+    /// Whether the exchange has ended; its place is freed once the response is noted, too.
+    var hasEnded = false
+    var isOver = false
+    var control: ExchangeControl?
+  }
+
+  let origin: Origin
+  private let lines: [LoadLine]
+  /// The line whose place the exchange has, if it is the last one.
+  private let last: LoadLine?
+  private let state = Locked(State())
+
+  init(origin: Origin, _ call: Call) {
+    self.origin = origin
+    let (gates, rate) = (call.core.gates, call.options.rate)
+    let configuration = call.settings.configuration
+    var lines: [LoadLine] = []
+    if !rate.isOff {
+      switch rate.scope {
+      case .origin: break
+      case .tag: lines.append(gates.line(.rate(rate, .tag(call.tag))))
+      case .endpoint: lines.append(gates.line(.rate(rate, .endpoint(call.endpoint.map { .init($0) }))))
+      }
+      if rate.scope == .origin || rate.obeysServers {
+        lines.append(gates.line(.rate(rate.scope == .origin ? rate : rate.serverOnly, .origin(origin))))
+      }
+    }
+    let (concurrency, breaker) = (configuration.concurrency, configuration.circuitBreaker)
+    if concurrency.bounds != nil || !breaker.isOff {
+      let line = gates.line(.origin(origin, concurrency, breaker))
+      lines.append(line)
+      last = line
+    } else {
+      last = nil
+    }
+    self.lines = lines
+  }
+
+  deinit { leave() }
+
+  /// The exchange.
+  var control: ExchangeControl? { state.withLock { $0.control } }
+
+  func use(_ control: ExchangeControl) { state.withLock { $0.control = control } }
+
+  /// Passes the gates that are open; returns the wait at the first one that is not.
+  func advance(_ context: RequestContext) throws -> LoadLine.Waiter? {
+    let call = context.call
+    // Before a wait for a rate.
+    if let refusal = last?.circuitRefusal() { throw error(refusal, call) }
+    let now = call.core.timeline.now()
+    while let line = state.withLock({ state in state.next < lines.count ? lines[state.next] : nil }) {
+      if context.lane?.isHedge == true {
+        guard line.takeAtOnce() else { throw LoadBusy() }
+        entered(isProbe: false)
+        continue
+      }
+      switch line.arrive(
+        priority: call.options.priority, caller: call.caller, rest: call.end.map { $0 - now }, time: now)
+      {
+      case .goes(let isProbe): entered(isProbe: isProbe)
+      case .waits(let waiter): return waiter
+      case .refused(let refusal): throw error(refusal, call)
+      }
+    }
+    return nil
+  }
+
+  /// Notes that the exchange has passed a gate.
+  func entered(isProbe: Bool) {
+    state.withLock { state in
+      state.next += 1
+      state.isProbe = isProbe
+    }
+  }
+
+  /// Notes how the exchange went.
+  func respond(_ outcome: LoadGate.Outcome, _ call: Call) {
+    guard let last else { return }
+    let (isProbe, hasEnded): (Bool?, Bool) = state.withLock { state in
+      guard state.next == lines.count, !state.hasResponded else { return (nil, false) }
+      state.hasResponded = true
+      return (state.isProbe, state.hasEnded)
+    }
+    guard let isProbe else { return }
+    if last.respond(outcome, isProbe: isProbe) {
+      call.note(.load(.circuitOpened("\(origin)", for: call.settings.configuration.circuitBreaker.pause)))
+    }
+    if hasEnded { leave() }
+  }
+
+  /// Notes the end of the exchange, which frees its place as soon as the response is noted.
+  func end() {
+    let isNoted = state.withLock { state in
+      state.hasEnded = true
+      return state.hasResponded
+    }
+    if isNoted { leave() }
+  }
+
+  /// Frees the place, whatever is known.
+  private func leave() {
+    guard let last else { return }
+    let (holds, isOpenProbe): (Bool, Bool) = state.withLock { state in
+      guard state.next == lines.count, !state.isOver else { return (false, false) }
+      state.isOver = true
+      return (true, state.isProbe && !state.hasResponded)
+    }
+    if isOpenProbe { _ = last.respond(.cancelled, isProbe: true) }
+    if holds { last.release() }
+  }
+
+  func error(_ refusal: LoadGate.Refusal, _ call: Call) -> HTTPError {
+    call.note(.load(.refused("\(origin)", refusal.reason)))
+    var error: HTTPError
+    switch refusal {
+    case .circuitOpen:
+      error = HTTPError(.circuitOpen, refusal.message(origin))
+      let failure = last?.gate.circuit.failure
+      error.underlying = failure
+      if let failure { error.message += "; the last failure: \(failure.kind): \(failure.message)" }
+    case .queueFull, .paused, .waitedTooLong, .tooLate:
+      error = HTTPError(.overloaded, refusal.message(origin))
+    }
+    error.phase = .queued
+    return error
+  }
+}
+
+extension LoadGate.Refusal {
+  var reason: Explanation.Load.Refusal {
+    switch self {
+    case .circuitOpen(_, let time): .circuitOpen(retryAfter: time)
+    case .queueFull(let waiting): .queueFull(waiting: waiting)
+    case .paused(let time, let maximum): .pause(time, maximum: maximum)
+    case .waitedTooLong(let maximum): .waitedTooLong(maximum: maximum)
+    case .tooLate(let latency): .tooLate(latency: latency)
+    }
+  }
+
+  func message(_ origin: Origin) -> String { "\(origin) gets no request: \(reason.text)" }
+}
+
+extension RateLimit {
+  /// Only what servers say, with the same bounds.
+  var serverOnly: RateLimit {
+    var limit = RateLimit.server
+    (limit.maximumPause, limit.maximumWait, limit.maximumWaiting) = (maximumPause, maximumWait, maximumWaiting)
+    return limit
+  }
+}
+
+extension Call {
+  /// Whose turn it is when requests of several callers wait.
+  var caller: FairQueue.Caller {
+    if let tag { return .tag(tag) }
+    return deadline.map { .work($0.deadline.identity) } ?? .anybody
+  }
+}

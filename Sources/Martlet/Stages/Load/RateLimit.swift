@@ -1,0 +1,155 @@
+/// A limit for the number of requests in a time.
+///
+/// ```swift
+/// let client = HTTPClient { $0.rate = .perSecond(10, burst: 20) }
+/// ```
+///
+/// Each exchange with a server counts, also a retry or a redirect; a response from the cache does not. A request beyond
+/// the limit waits for its turn, and fails with ``HTTPError/Kind/overloaded`` before anything is sent if it would wait
+/// too long, or if too many wait.
+///
+/// With a rate, the client also obeys what servers say about their own limits, for all requests to the origin and not
+/// only for the one that heard it: `Retry-After` in a response with 429 or 503, and a `RateLimit` or
+/// `X-RateLimit-Remaining` field that leaves no request. ``server`` does only that.
+public struct RateLimit: Sendable, Hashable {
+  /// Which requests are counted together.
+  public enum Scope: Sendable, Hashable {
+    /// The requests to the same origin.
+    case origin
+    /// The requests with the same ``RequestOptions/tag``, to any origin.
+    case tag
+    /// The requests of the same ``Endpoint`` type, to any origin.
+    case endpoint
+  }
+
+  enum Rule: Sendable, Hashable {
+    case off
+    case server
+    case limit(count: Double, interval: Duration, burst: Int)
+  }
+
+  let rule: Rule
+
+  /// Which requests are counted together; those to the same origin by default.
+  ///
+  /// Requests without a tag, or of no endpoint, are counted together.
+  public var scope = Scope.origin
+
+  /// Whether to obey what servers say about their limits; `true` by default.
+  public var obeysServers = true
+
+  /// The longest pause that a server can ask for; 60 seconds by default, at least zero.
+  public var maximumPause = Duration.seconds(60)
+
+  /// The maximum time that a request waits for its turn; 30 seconds by default, at least 1 ms.
+  public var maximumWait = Duration.seconds(30)
+
+  /// The maximum number of requests that wait for the same limit; 1,000 by default.
+  ///
+  /// With 0, none waits.
+  public var maximumWaiting = 1_000
+
+  /// No limit.
+  public static let off = RateLimit(rule: .off)
+
+  /// Only the limits that servers tell.
+  public static let server = RateLimit(rule: .server)
+
+  /// A number of requests in each second.
+  ///
+  /// - Parameters:
+  ///   - count: The number, greater than 0; it may be less than 1.
+  ///   - burst: How many requests may be sent at once after a time without any; 1 by default.
+  ///   - scope: Which requests are counted together.
+  /// - Returns: The limit.
+  public static func perSecond(_ count: Double, burst: Int = 1, scope: Scope = .origin) -> RateLimit {
+    per(.seconds(1), count, burst: burst, scope: scope)
+  }
+
+  /// A number of requests in each minute, evenly spread.
+  ///
+  /// - Parameters:
+  ///   - count: The number, greater than 0.
+  ///   - burst: How many requests may be sent at once after a time without any; 1 by default.
+  ///   - scope: Which requests are counted together.
+  /// - Returns: The limit.
+  public static func perMinute(_ count: Double, burst: Int = 1, scope: Scope = .origin) -> RateLimit {
+    per(.seconds(60), count, burst: burst, scope: scope)
+  }
+
+  /// A number of requests in each interval, evenly spread.
+  ///
+  /// - Parameters:
+  ///   - interval: The interval, from 1 ms to a day.
+  ///   - count: The number, greater than 0.
+  ///   - burst: How many requests may be sent at once after a time without any; 1 by default.
+  ///   - scope: Which requests are counted together.
+  /// - Returns: The limit.
+  public static func per(
+    _ interval: Duration, _ count: Double, burst: Int = 1, scope: Scope = .origin
+  ) -> RateLimit {
+    var limit = RateLimit(rule: .limit(count: count, interval: interval, burst: burst))
+    limit.scope = scope
+    return limit
+  }
+
+  private init(rule: Rule) { self.rule = rule }
+
+  var isOff: Bool { rule == .off }
+
+  /// The requests per second and the burst, or `nil` without a limit.
+  var bucket: (perSecond: Double, burst: Double)? {
+    guard case .limit(let count, let interval, let burst) = rule else { return nil }
+    return (count / (interval / .seconds(1)), Double(burst))
+  }
+
+  var problem: String? {
+    if case .limit(let count, let interval, let burst) = rule {
+      guard count.isFinite, count > 0 else { return "the rate allows \(count) requests; it must be more than 0" }
+      guard interval >= .milliseconds(1), interval <= .seconds(86_400) else {
+        return "the interval of the rate is \(interval); it must be from 1 ms to a day"
+      }
+      guard burst >= 1 else { return "the burst of the rate is \(burst); it must be at least 1" }
+      guard count / (interval / .seconds(1)) >= 1e-6 else {
+        return "the rate allows less than a request in eleven days"
+      }
+    }
+    if maximumPause < .zero { return "the maximum pause of the rate is negative" }
+    if maximumWait < .milliseconds(1) {
+      return "the maximum wait of the rate is \(maximumWait); it must be at least 1 ms"
+    }
+    return maximumWaiting < 0 ? "the rate lets \(maximumWaiting) requests wait; the number must not be negative" : nil
+  }
+}
+
+/// The tokens of a rate: one for each request, as many as the burst at most.
+struct RateBucket {
+  typealias Rate = (perSecond: Double, burst: Double)
+
+  private var tokens: Double?
+  private var updated = Duration.zero
+
+  /// Notes the time, which is earlier than before if the clock was set back.
+  mutating func notice(_ now: Duration) { updated = min(updated, now) }
+
+  /// Takes a token, which is there.
+  mutating func take(_ rate: Rate, now: Duration) {
+    tokens = max(available(rate, now) - 1, 0)
+    updated = now
+  }
+
+  /// The time of the next token: now, if there is one.
+  func next(_ rate: Rate, now: Duration) -> Duration {
+    let missing = 1 - available(rate, now)
+    // A millionth of a token is the error of the arithmetic.
+    guard missing > 1e-6 else { return now }
+    return now + .seconds(min(missing / rate.perSecond, 1e9))
+  }
+
+  func isFull(_ rate: Rate, now: Duration) -> Bool { available(rate, now) >= rate.burst - 1e-6 }
+
+  private func available(_ rate: Rate, _ now: Duration) -> Double {
+    guard let tokens else { return rate.burst }
+    return min(rate.burst, tokens + max((now - updated) / .seconds(1), 0) * rate.perSecond)
+  }
+}

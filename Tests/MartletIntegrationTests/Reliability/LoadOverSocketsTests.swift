@@ -1,0 +1,78 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  /// The limits for the load of servers, and deadlines, over sockets.
+  @Suite(.hangLimit) struct LoadOverSocketsTests {
+    @Test(arguments: Lane.engines) func `a hedge overtakes a server that does not answer`(_ lane: Lane) async throws {
+      let count = Shared(0)
+      let server = try MockServer { _ in
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        return number == 1 ? .hang : .ok("second")
+      }
+      defer { server.stop() }
+      let client = lane.client()
+
+      let response = try await client.get(
+        RequestTarget(server.url), options: .hedging(.after(.milliseconds(50))).explains())
+
+      #expect(response.text == "second")
+      #expect(response.explanation.decisions.contains(.hedging(.won)))
+      #expect(client.activity.current.totals.hedgesWon == 1)
+    }
+
+    @Test(arguments: Lane.engines) func `a deadline ends requests that wait for a connection, a head or a body`(
+      _ lane: Lane
+    ) async throws {
+      let server = try MockServer { request in
+        request.path == "/body" ? .steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), .hang]) : .hang
+      }
+      defer { server.stop() }
+      let client = lane.client { $0.maximumConnectionsPerHost = 2 }
+
+      let errors = await withDeadline(.milliseconds(200), name: "all") {
+        await withTaskGroup { group in
+          for path in ["/body", "/head", "/queued", "/queued"] {
+            group.addTask {
+              do {
+                _ = try await client.get(RequestTarget(server.url(path)))
+                return nil as HTTPError?
+              } catch { return error as? HTTPError }
+            }
+          }
+          return await group.reduce(into: [HTTPError?]()) { $0.append($1) }
+        }
+      }
+
+      #expect(errors.count == 4)
+      #expect(errors.allSatisfy { $0?.kind == .timedOut && $0?.deadline?.name == "all" })
+      #expect(server.requests.count == 2)
+      await client.waitUntilEmpty()
+    }
+
+    @Test(arguments: Lane.engines) func `an adaptive limit holds many requests back, and all are answered`(
+      _ lane: Lane
+    ) async throws {
+      let server = try MockServer(.ok("x").delayed(by: .milliseconds(5)))
+      defer { server.stop() }
+      let client = lane.client {
+        $0.concurrency = .adaptive(1...20)
+        $0.options.coalesces = false
+        // A busy machine takes its time.
+        $0.concurrency.maximumWait = hangPatience
+      }
+
+      let requests = (0..<300).map { _ in client.start(.get(RequestTarget(server.url))) }
+      for request in requests { #expect(try await request.value.text == "x") }
+
+      #expect(server.connectionCount <= 20)
+      #expect(client.activity.current.loads.first?.running == 0)
+    }
+  }
+#endif

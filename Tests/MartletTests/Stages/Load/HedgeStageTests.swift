@@ -1,0 +1,289 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+@Suite(.hangLimit) struct HedgeStageTests {
+  /// A server whose answers come when the test wants: by the number of the exchange, from 1.
+  private final class Answers: Sendable {
+    private let answers = Shared<[Int: StubResponse]>([:])
+    private let arrived = Shared(0)
+    let cancelled = Shared<[Int]>([])
+
+    var count: Int { arrived.value }
+
+    func waitForArrivals(_ count: Int) async { await arrived.wait { $0 >= count } }
+    func give(_ number: Int, _ response: StubResponse) { answers.withLock { $0[number] = response } }
+
+    var transport: StubTransport {
+      StubTransport { [self] _ in
+        let number = arrived.withLock { count in
+          count += 1
+          return count
+        }
+        await answers.wait { $0[number] != nil }
+        if Task.isCancelled { cancelled.withLock { $0.append(number) } }
+        return answers.value[number] ?? .failure(CancellationError())
+      }
+    }
+  }
+
+  private let clock = TestClock(advancing: .manually)
+  private let answers = Answers()
+
+  private func client(
+    _ policy: HedgingPolicy = .after(.milliseconds(80)),
+    _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+  ) -> HTTPClient {
+    .stubbed(answers.transport, clock: clock) {
+      $0.options.hedging = policy
+      $0.retry = .off
+      change(&$0)
+    }
+  }
+
+  /// Starts a request, whose hedge is sent if it may be.
+  private func start(
+    _ client: HTTPClient, _ request: HTTPRequest = .get("/"), options: RequestOptions = RequestOptions()
+  ) async -> Task<HTTPResponse, any Error> {
+    let count = answers.count
+    let task = Task { try await client.send(request, options: options.explains()) }
+    await answers.waitForArrivals(count + 1)
+    await clock.waitForSleepers(1)
+    clock.advance(by: .milliseconds(80))
+    return task
+  }
+
+  @Test func `the response of the hedge is used if it comes first, and the other exchange is cancelled`() async throws {
+    let client = client()
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(2, .text("second"))
+
+    let response = try await request.value
+    #expect(response.text == "second")
+    #expect(response.attempts.count == 1)
+    #expect(response.explanation.decisions.contains(.hedging(.sent(after: .milliseconds(80)))))
+    #expect(response.explanation.decisions.contains(.hedging(.won)))
+    await answers.cancelled.wait { $0 == [1] }
+    #expect(client.activity.current.totals.hedges == 1)
+    #expect(client.activity.current.totals.hedgesWon == 1)
+    await client.waitUntilEmpty()
+  }
+
+  @Test func `the first response is used if it comes first, and the hedge is cancelled`() async throws {
+    let client = client()
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(1, .text("first"))
+
+    let response = try await request.value
+    #expect(response.text == "first")
+    #expect(response.explanation.decisions.contains(.hedging(.lost)))
+    await answers.cancelled.wait { $0 == [2] }
+    #expect(client.activity.current.totals.hedgesWon == 0)
+    await client.waitUntilEmpty()
+  }
+
+  @Test func `a response before the delay needs no hedge`() async throws {
+    let client = client()
+    let request = Task { try await client.get("/") }
+    await answers.waitForArrivals(1)
+    answers.give(1, .text("x"))
+
+    #expect(try await request.value.text == "x")
+    clock.advance(by: .seconds(1))
+    await letOthersRun()
+    #expect(answers.count == 1)
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test(
+    arguments: [
+      (.failure(HTTPError(.connectionLost, "x")), .text("second"), "second"),
+      (.status(503), .text("second"), "second"),
+      (.failure(HTTPError(.connectionLost, "x")), .text("busy", status: 503), "busy"),
+      (.text("first", status: 503), .text("busy", status: 503), "first"),
+      (.text("first", status: 503), .failure(HTTPError(.connectionLost, "y")), "first"),
+      (.text("gone", status: 404), .text("never"), "gone"),
+    ] as [(StubResponse, StubResponse, String)])
+  func `waits for the other exchange only if the first one failed`(
+    first: StubResponse, second: StubResponse, text: String
+  ) async throws {
+    let client = client(.after(.milliseconds(80))) { $0.accepts = .any }
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(1, first)
+    await letOthersRun()
+    answers.give(2, second)
+    #expect(try await request.value.text == text)
+    await client.waitUntilEmpty()
+  }
+
+  @Test func `a hedge that fails first leaves the request to the other exchange`() async throws {
+    let client = client()
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(2, .failure(HTTPError(.connectionLost, "x")))
+    await letOthersRun()
+    answers.give(1, .text("first"))
+
+    #expect(try await request.value.text == "first")
+  }
+
+  @Test func `if both fail, the error of the first one is thrown`() async throws {
+    let client = client()
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(1, .failure(HTTPError(.connectionLost, "first")))
+    answers.give(2, .failure(HTTPError(.connectionLost, "second")))
+
+    let error = try await #require(throws: HTTPError.self) { try await request.value }
+    #expect(error.message == "first")
+    await client.waitUntilEmpty()
+  }
+
+  @Test func `a cancelled request ends both exchanges`() async throws {
+    let client = client()
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    request.cancel()
+
+    await #expect(throws: CancellationError.self) { try await request.value }
+    await answers.cancelled.wait { $0.sorted() == [1, 2] }
+    await client.waitUntilEmpty()
+  }
+
+  @Test func `a deadline ends both exchanges`() async throws {
+    let client = client()
+    let request = Task { [clock] in
+      try await withDeadline(.milliseconds(200), clock: clock) { try await client.get("/") }
+    }
+    await answers.waitForArrivals(1)
+    await clock.waitForSleepers(1)
+    clock.advance(by: .milliseconds(80))
+    await answers.waitForArrivals(2)
+    await clock.waitForSleepers(1)
+    clock.advance(by: .milliseconds(120))
+
+    let error = try await #require(throws: HTTPError.self) { try await request.value }
+    #expect(error.deadline != nil)
+    await answers.cancelled.wait { $0.sorted() == [1, 2] }
+  }
+
+  @Test(
+    arguments: [
+      (HTTPRequest.post("/"), RequestOptions(), false), (.put("/", body: .text("x")), RequestOptions(), true),
+      (.post("/", headers: ["Idempotency-Key": "1"]), RequestOptions(), false),
+      (.post("/"), .isIdempotent(), true), (.get("/"), .isIdempotent(false), false), (.get("/"), .hedging(.off), false),
+      (.put("/", body: .stream(AsyncStream<Data> { $0.finish() })), RequestOptions(), false),
+    ] as [(HTTPRequest, RequestOptions, Bool)])
+  func `hedges only what can be sent twice`(request: HTTPRequest, options: RequestOptions, isHedged: Bool) async throws
+  {
+    let client = client()
+    let task = await start(client, request, options: options)
+    if isHedged { await answers.waitForArrivals(2) } else { await letOthersRun() }
+    #expect(answers.count == (isHedged ? 2 : 1))
+    answers.give(1, .text("x"))
+    _ = try await task.value
+  }
+
+  @Test func `a hedge is not answered with the same credential twice`() async throws {
+    let client = client(.after(.milliseconds(80))) { $0.accepts = .any }
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(2, .text("no", status: 401))
+    await letOthersRun()
+    answers.give(1, .text("first"))
+
+    #expect(try await request.value.text == "first")
+    let digest = await start(client, .get("/digest", headers: ["Authorization": "Digest x"]))
+    await letOthersRun()
+    #expect(answers.count == 3)
+    answers.give(3, .text("x"))
+    _ = try await digest.value
+  }
+
+  @Test func `if one of them may have been processed, the error says so`() async throws {
+    let client = client()
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(2, .failure(HTTPError(.connectionLost, "second")))
+    await letOthersRun()
+    answers.give(1, .failure(HTTPError(.cannotConnect, "first")))
+
+    let error = try await #require(throws: HTTPError.self) { try await request.value }
+    #expect(error.kind == .cannotConnect)
+    #expect(!error.wasNotProcessed)
+  }
+
+  @Test func `hedges come out of the retry budget`() async throws {
+    let client = client()
+    while client.core.budget.takeRetry() {}
+    let request = await start(client)
+    await letOthersRun()
+    #expect(answers.count == 1)
+    answers.give(1, .text("x"))
+
+    #expect(try await request.value.explanation.decisions.contains(.hedging(.notSent(.budgetExhausted))))
+  }
+
+  @Test func `no hedge is sent where it would have to wait`() async throws {
+    let client = client(.after(.milliseconds(80))) { $0.concurrency = .adaptive(1...1) }
+    let request = await start(client)
+    await letOthersRun()
+    #expect(answers.count == 1)
+    answers.give(1, .text("x"))
+
+    #expect(try await request.value.text == "x")
+    await client.waitUntilEmpty()
+    #expect(client.core.gates.counts == (0, 0))
+  }
+
+  @Test func `a percentile hedges nothing until it is known`() async throws {
+    let client = client(.afterPercentile(0.9))
+    for number in 1...20 {
+      let request = Task { try await client.get("/", options: .explains()) }
+      await answers.waitForArrivals(number)
+      clock.advance(by: .milliseconds(10))
+      answers.give(number, .text("x"))
+      let response = try await request.value
+      #expect(response.explanation.decisions.contains(.hedging(.notSent(.tooFewSamples(number - 1, minimum: 20)))))
+    }
+    let request = await start(client)
+    await answers.waitForArrivals(22)
+    answers.give(22, .text("second"))
+    #expect(try await request.value.text == "second")
+  }
+
+  @Test func `middleware that ignores its end does not hold up the other exchange`() async throws {
+    struct Stuck: Middleware {
+      let isOver: Gate
+      let count = Shared(0)
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+      ) async throws -> StreamedResponse {
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        do {
+          return try await next(request)
+        } catch {
+          if number == 1 { await isOver.wait() }
+          throw error
+        }
+      }
+    }
+    let isOver = Gate()
+    let client = client(.after(.milliseconds(80))) { $0.attemptMiddleware = [Stuck(isOver: isOver)] }
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(2, .text("second"))
+
+    #expect(try await request.value.text == "second")
+    isOver.open()
+  }
+}

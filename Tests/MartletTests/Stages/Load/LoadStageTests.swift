@@ -1,0 +1,397 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+@Suite(.hangLimit) struct LoadStageTests {
+  // MARK: Rates
+
+  @Test func `a rate spaces the requests to an origin`() async throws {
+    let clock = TestClock()
+    let times = Shared<[Duration]>([])
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in
+        times.withLock { $0.append(clock.now.offset) }
+        return .text("x")
+      }, clock: clock
+    ) { $0.rate = .perSecond(10, burst: 2) }
+
+    for _ in 0..<5 { _ = try await client.get("/") }
+
+    #expect(times.value == [0, 0, 100, 200, 300].map { .milliseconds($0) })
+    #expect(client.core.gates.counts == (0, 0))
+  }
+
+  @Test func `tags, endpoints and origins are counted together as the rate says`() async throws {
+    struct Get: Endpoint {
+      typealias Output = String
+      var target: RequestTarget
+      var options: RequestOptions { .rate(.perSecond(1, scope: .endpoint)) }
+    }
+    let clock = TestClock()
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, clock: clock)
+    func time(_ work: () async throws -> Void) async rethrows -> Duration {
+      let start = clock.now.offset
+      try await work()
+      return clock.now.offset - start
+    }
+    let byTag = RateLimit.perSecond(1, scope: .tag)
+    #expect(
+      try await time {
+        _ = try await client.get("http://a.test/", options: .rate(byTag).tag("x"))
+        _ = try await client.get("http://b.test/", options: .rate(byTag).tag("y"))
+      } == .zero)
+    #expect(
+      try await time { _ = try await client.get("http://b.test/", options: .rate(byTag).tag("x")) } == .seconds(1))
+    #expect(
+      try await time {
+        _ = try await client.send(Get(target: "http://a.test/"))
+        _ = try await client.send(Get(target: "http://b.test/"))
+      } == .seconds(1))
+    let byOrigin = RateLimit.perSecond(1)
+    #expect(
+      try await time {
+        _ = try await client.get("http://a.test/", options: .rate(byOrigin))
+        _ = try await client.get("http://b.test/", options: .rate(byOrigin))
+      } == .zero)
+    #expect(try await time { _ = try await client.get("http://a.test/", options: .rate(byOrigin)) } == .seconds(1))
+  }
+
+  @Test func `derived clients share the rate`() async throws {
+    let clock = TestClock()
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, clock: clock) { $0.rate = .perSecond(1) }
+    let derived = client.derived { $0.headers["X"] = "y" }
+
+    _ = try await client.get("/")
+    _ = try await derived.get("/")
+
+    #expect(clock.now.offset == .seconds(1))
+  }
+
+  @Test func `a request that would wait too long, or behind too many, fails before it is sent`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = StubTransport { _ in .text("x") }
+    var rate = RateLimit.perSecond(0.01)
+    rate.maximumWait = .seconds(10)
+    rate.maximumWaiting = 1
+    let client = HTTPClient.stubbed(transport, clock: clock) { [rate] in $0.rate = rate }
+    _ = try await client.get("/")
+    let waiting = Task { try await client.get("/") }
+    await client.wait { client.activity.current.waiting.first?.reason == .turn }
+
+    let full = try await #require(throws: HTTPError.self) { try await client.get("/") }
+    #expect(full.kind == .overloaded)
+    #expect(full.wasNotProcessed)
+    #expect(full.explanation.decisions.first == .load(.refused("http://example.test:80", .queueFull(waiting: 1))))
+
+    await clock.waitForSleepers(2)
+    clock.advance(by: .seconds(10))
+    let late = try await #require(throws: HTTPError.self) { try await waiting.value }
+    #expect(late.kind == .overloaded)
+    #expect(
+      late.message == "http://example.test:80 gets no request: it waited 10.0 s for its turn, which is the maximum")
+    #expect(transport.requests.count == 1)
+    #expect(client.core.gates.counts.waiting == 0)
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test func `the whole origin obeys Retry-After, which is bounded`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport(script: [
+      .status(429, headers: ["Retry-After": "1000000000"]), .text("x"),
+    ])
+    let client = HTTPClient.stubbed(transport, clock: clock) {
+      var rate = RateLimit.server
+      rate.maximumPause = .seconds(20)
+      $0.rate = rate
+    }
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/first") }
+    let pause = Explanation.Decision.load(
+      .paused("http://example.test:80", for: .seconds(20), asked: .seconds(1_000_000_000)))
+    #expect(error.explanation.decisions.contains(pause))
+    #expect(client.activity.current.loads.first?.pause == .seconds(20))
+
+    _ = try await client.get("http://other.test/")
+    #expect(clock.now.offset == .zero)
+    #expect(try await client.get("/second").text == "x")
+    #expect(clock.now.offset == .seconds(20))
+  }
+
+  @Test(arguments: ["-5", "Thu, 01 Jan 1970 00:00:00 GMT", "soon", "0"])
+  func `a Retry-After without a future is ignored`(value: String) async throws {
+    let clock = TestClock()
+    let transport = StubTransport(script: [.status(503, headers: ["Retry-After": value]), .text("x")])
+    let client = HTTPClient.stubbed(transport, clock: clock) { $0.rate = .server }
+
+    _ = try? await client.get("/")
+    _ = try await client.get("/")
+
+    #expect(clock.now.offset == .zero)
+  }
+
+  @Test func `a server's words are obeyed only with a rate`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport(script: [.status(429, headers: ["Retry-After": "9"]), .text("x")])
+    let client = HTTPClient.stubbed(transport, clock: clock)
+
+    _ = try? await client.get("/")
+    _ = try await client.get("/")
+
+    #expect(clock.now.offset == .zero)
+  }
+
+  // MARK: Concurrency
+
+  private static func client(_ crowd: Crowd, _ policy: ConcurrencyPolicy) -> HTTPClient {
+    HTTPClient.stubbed(
+      StubTransport { request in
+        await crowd.pass(request.url?.path ?? "")
+        return .text("x")
+      }
+    ) {
+      $0.concurrency = policy
+      $0.options.coalesces = false
+    }
+  }
+
+  @Test func `no more than the limit are in progress, and all are answered`() async throws {
+    let crowd = Crowd()
+    let client = Self.client(crowd, .adaptive(1...4))
+    let requests = (0..<50).map { _ in client.start("/") }
+    await crowd.waitForArrivals(4)
+    await client.wait { client.core.gates.counts.waiting == 46 }
+    #expect(client.activity.current.loads.first?.limit == 4)
+    #expect(client.activity.current.loads.first?.running == 4)
+    crowd.open()
+
+    for request in requests { _ = try await request.value }
+    #expect(crowd.most == 4)
+    await client.waitUntilEmpty()
+    #expect(client.core.gates.counts == (0, 0))
+  }
+
+  @Test func `a single request of one caller does not wait behind a thousand of another`() async throws {
+    let names = Shared<[String]>([])
+    let turn = Shared(0)
+    let client = HTTPClient.stubbed(
+      StubTransport { request in
+        let number = names.withLock {
+          $0.append(request.url?.path ?? "")
+          return $0.count
+        }
+        await turn.wait { $0 >= number }
+        return .text("x")
+      }
+    ) {
+      $0.concurrency = .adaptive(1...1)
+      $0.options.coalesces = false
+    }
+    let greedy = (0..<999).map { _ in client.start("/greedy", options: .tag("greedy").timeout(nil)) }
+    await client.wait { client.core.gates.counts.waiting == 998 }
+    let single = client.start("/single", options: .tag("single").timeout(nil))
+    let urgent = client.start("/urgent", options: .tag("greedy").priority(1).timeout(nil))
+    await client.wait { client.core.gates.counts.waiting == 1_000 }
+    turn.withLock { $0 = 4 }
+
+    _ = try await single.value
+    _ = try await urgent.value
+    #expect(names.value.prefix(2) == ["/greedy", "/urgent"])
+    #expect(names.value.prefix(4).contains("/single"))
+    for request in greedy { request.cancel() }
+    await client.waitUntilEmpty()
+    #expect(client.core.gates.counts == (0, 0))
+  }
+
+  @Test func `a cancelled wait leaves no trace, and its place goes to the next one`() async throws {
+    let crowd = Crowd()
+    let client = Self.client(crowd, .adaptive(1...1))
+    let first = client.start("/first")
+    await crowd.waitForArrivals(1)
+    let second = client.start("/second")
+    let third = client.start("/third")
+    await client.wait { client.core.gates.counts.waiting == 2 }
+    second.cancel()
+    await #expect(throws: CancellationError.self) { try await second.value }
+    #expect(client.core.gates.counts.waiting == 1)
+    first.cancel()
+
+    await crowd.waitForArrivals(2)
+    crowd.open()
+    _ = try await third.value
+    #expect(crowd.names == ["/first", "/third"])
+  }
+
+  @Test func `a stream holds its place until its head, a whole response until its body`() async throws {
+    let isOver = Gate()
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in
+        let isFirst = Shared(true)
+        return .streamed(.ok) {
+          let isNow = isFirst.withLock { value in
+            defer { value = false }
+            return value
+          }
+          if isNow { return Data("x".utf8) }
+          await isOver.pass()
+          return nil
+        }
+      }
+    ) { $0.concurrency = .adaptive(1...1) }
+    let stream = try await client.stream("/stream")
+    #expect(client.core.gates.counts.inFlight == 0)
+    let whole = client.start("/whole")
+    await isOver.waitForArrivals(1)
+    #expect(client.core.gates.counts.inFlight == 1)
+    isOver.open()
+    _ = try await whole.value
+    #expect(client.core.gates.counts.inFlight == 0)
+    _ = stream
+  }
+
+  @Test func `an adaptive limit raises the number of connections`() {
+    let client = HTTPClient { $0.concurrency = .adaptive(1...80) }
+    #expect(client.configuration.maximumConnectionsPerHost == 80)
+    #expect(client.configuration.maximumConnections == 80)
+    let fixed = HTTPClient { $0.concurrency = .fixed(3) }
+    #expect(fixed.configuration.transportSettings.maximumRequestsPerHost == 3)
+    #expect(HTTPClient { _ in }.configuration.transportSettings.maximumRequestsPerHost == nil)
+  }
+
+  // MARK: The circuit
+
+  @Test func `an origin that fails gets no more requests, but one probe after the pause`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let isUp = Shared(false)
+    let transport = StubTransport { _ in
+      isUp.value ? .text("x") : .failure(HTTPError(.cannotConnect, "connection refused"))
+    }
+    let client = HTTPClient.stubbed(transport, clock: clock) {
+      $0.circuitBreaker = .afterFailures(3, pause: .seconds(10))
+      $0.retry = .off
+    }
+    for _ in 0..<3 {
+      let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
+      #expect(error.kind == .cannotConnect)
+    }
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
+    #expect(error.kind == .circuitOpen)
+    #expect((error.underlying as? HTTPError)?.kind == .cannotConnect)
+    #expect(error.message.hasSuffix("the last failure: cannotConnect: connection refused"))
+    #expect(client.activity.current.loads.first?.circuit == .open(for: .seconds(10)))
+    #expect(transport.requests.count == 3)
+    _ = try? await client.get("http://other.test/")
+    #expect(transport.requests.count == 4)
+
+    isUp.withLock { $0 = true }
+    clock.advance(by: .seconds(10))
+    #expect(try await client.get("/").text == "x")
+    #expect(client.activity.current.loads.first?.circuit == .closed)
+  }
+
+  @Test func `a probe that fails opens the circuit for another pause`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = StubTransport { _ in .failure(HTTPError(.cannotConnect, "connection refused")) }
+    let client = HTTPClient.stubbed(transport, clock: clock) {
+      $0.circuitBreaker = .afterFailures(1, pause: .seconds(10))
+    }
+    for probes in 1...3 {
+      for _ in 0..<5 { _ = try? await client.get("/") }
+      #expect(transport.requests.count == probes)
+      clock.advance(by: .seconds(10))
+    }
+  }
+
+  @Test func `the wait of a request in the client does not count as a failure`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in throw HTTPError(.timedOut, "in the queue", phase: .queued) }, clock: clock
+    ) { $0.circuitBreaker = .afterFailures(1) }
+    for _ in 0..<3 {
+      let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
+      #expect(error.kind == .timedOut)
+    }
+  }
+
+  @Test func `an open circuit fails requests before they wait for a rate`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in .failure(HTTPError(.cannotConnect, "x")) }, clock: clock
+    ) {
+      $0.circuitBreaker = .afterFailures(1)
+      $0.rate = .perSecond(0.1)
+    }
+    _ = try? await client.get("/")
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
+    #expect(error.kind == .circuitOpen)
+  }
+
+  @Test func `a client that is derived much later waits as long as the first one`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let isOpen = Gate()
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in
+        await isOpen.pass()
+        return .text("x")
+      }, clock: clock
+    ) {
+      $0.concurrency = .adaptive(1...1)
+      $0.options.coalesces = false
+    }
+    clock.advance(by: .seconds(3_600))
+    let derived = client.derived { $0.headers["X"] = "y" }
+    let first = client.start("/")
+    await isOpen.waitForArrivals(1)
+    let second = derived.start("/", options: .explains())
+    await derived.wait { client.core.gates.counts.waiting == 1 }
+    let third = derived.start("/")
+    await derived.wait { client.core.gates.counts.waiting == 2 }
+    await clock.waitForSleepers(2)
+    clock.advance(by: .seconds(2))
+    isOpen.open()
+    _ = try await first.value
+    #expect(try await second.value.explanation.decisions.contains(.load(.waited(.seconds(2)))))
+    _ = try await third.value
+  }
+
+  @Test func `a probe that is cancelled lets the next one through`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let isStuck = Shared(false)
+    let arrivals = Gate()
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in
+        guard isStuck.value else { return .failure(HTTPError(.cannotConnect, "x")) }
+        await arrivals.pass()
+        return .text("x")
+      }, clock: clock
+    ) { $0.circuitBreaker = .afterFailures(1, pause: .seconds(1)) }
+    _ = try? await client.get("/")
+    isStuck.withLock { $0 = true }
+    clock.advance(by: .seconds(1))
+    let probe = client.start("/")
+    await arrivals.waitForArrivals(1)
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
+    #expect(error.kind == .circuitOpen)
+    probe.cancel()
+    await client.waitUntilEmpty()
+    arrivals.open()
+
+    #expect(try await client.get("/").text == "x")
+  }
+
+  @Test func `a stored response stands in while the circuit is open`() async throws {
+    let isUp = Shared(true)
+    let transport = StubTransport { _ in
+      isUp.value
+        ? .status(200, headers: ["Cache-Control": "max-age=0, stale-if-error=600"], body: Data("stored".utf8))
+        : .failure(HTTPError(.cannotConnect, "x"))
+    }
+    let client = HTTPClient.stubbed(transport) { $0.circuitBreaker = .afterFailures(1) }
+    _ = try await client.get("/")
+    isUp.withLock { $0 = false }
+
+    for _ in 0..<2 { #expect(try await client.get("/").text == "stored") }
+    #expect(transport.requests.count == 2)
+  }
+}
