@@ -34,6 +34,9 @@ struct HedgeLatencies {
     count = counts.reduce(0) { $0 + Int($1) }
   }
 
+  /// The shortest delay that is used: time limits are checked in steps of this length.
+  static let shortestDelay = Duration.milliseconds(5)
+
   /// The latency that this share of the requests does not exceed; `nil` after too few of them.
   func delay(_ percentile: Double) -> Duration? {
     guard count >= Self.minimumCount else { return nil }

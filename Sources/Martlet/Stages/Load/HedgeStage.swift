@@ -79,6 +79,9 @@ final class HedgeLane: Sendable {
     }
   }
 
+  /// Ends the lane with a call; returns the token for the end of that.
+  func follow(_ source: AbortSource) -> Int { source.onAbort { [self] in abortSource.abort($0) } }
+
   /// The other exchange has won.
   func lose() {
     state.withLock { $0.isLost = true }
@@ -109,10 +112,16 @@ final class HedgeRace: Watched {
   /// Where the latency is noted.
   private let learns: HedgeLatencies.Key?
   private let start: Duration
-  private let lane = HedgeLane(isHedge: true)
-  private let result = OneShot<Result<StreamedResponse, any Error>>()
   private let state = Locked(State.waits)
-  private let token: Locked<Int?>
+  /// Set once, by the only one that sets `hedged`.
+  private let hedgeBox = Locked<Hedge?>(nil)
+  private let token: Int?
+
+  /// The second exchange, which most races do not have.
+  private final class Hedge: Sendable {
+    let lane = HedgeLane(isHedge: true)
+    let result = OneShot<Result<StreamedResponse, any Error>>()
+  }
 
   private var call: Call { context.call }
 
@@ -121,14 +130,8 @@ final class HedgeRace: Watched {
   ) {
     (self.request, self.context, self.next, self.delay, self.learns) = (request, context, next, delay, learns)
     start = context.call.core.timeline.now()
-    // Also for middleware, which the end of an exchange does not reach.
-    token = Locked(nil)
-    let (primary, lane) = (primary, lane)
-    let token = context.call.abortSource.onAbort { error in
-      primary.abortSource.abort(error)
-      lane.abortSource.abort(error)
-    }
-    self.token.withLock { $0 = token }
+    // The end of an exchange does not reach middleware.
+    token = context.call.settings.isAbortAware ? nil : primary.follow(context.call.abortSource)
     if let delay { context.call.core.watchdog.watch(self, next: start + delay) }
   }
 
@@ -141,13 +144,13 @@ final class HedgeRace: Watched {
   /// Ends the watch, and the hedge if it is still in progress.
   func end() {
     if delay != nil { call.core.watchdog.forget(self) }
-    if let token = token.withLock({ $0 }) { call.abortSource.remove(token) }
+    if let token { call.abortSource.remove(token) }
     let wasHedged = state.withLock { state in
       defer { state = .over }
       if case .hedged = state { return true }
       return false
     }
-    if wasHedged { lane.lose() }
+    if wasHedged { hedgeBox.withLock { $0 }?.lane.lose() }
   }
 
   // MARK: The hedge
@@ -169,26 +172,31 @@ final class HedgeRace: Watched {
       call.note(.hedging(.notSent(.budgetExhausted)))
       return nil
     }
-    let isHedged = state.withLock { state in
-      guard case .waits = state else { return false }
-      state = .hedged
-      return true
-    }
-    if isHedged { startHedge(after: now - since) }
+    startHedge(after: now - since)
     return nil
   }
 
   private func startHedge(after time: Duration) {
+    let hedge = Hedge()
+    let isHedged = state.withLock { state in
+      guard case .waits = state else { return false }
+      hedgeBox.withLock { $0 = hedge }
+      state = .hedged
+      return true
+    }
+    guard isHedged else { return }
     call.core.countHedge(hasWon: false)
     Task { [self] in
+      let token = call.settings.isAbortAware ? nil : hedge.lane.follow(call.abortSource)
+      defer { if let token { call.abortSource.remove(token) } }
       var context = context
-      context.lane = lane
+      context.lane = hedge.lane
       call.note(.hedging(.sent(after: time)))
-      do { settle(.success(try await send(request, context, next))) } catch { settle(.failure(error)) }
+      do { settle(hedge, .success(try await send(request, context, next))) } catch { settle(hedge, .failure(error)) }
     }
   }
 
-  private func settle(_ result: Result<StreamedResponse, any Error>) {
+  private func settle(_ hedge: Hedge, _ result: Result<StreamedResponse, any Error>) {
     if case .failure(is LoadBusy) = result { call.note(.hedging(.notSent(.limitReached))) }
     if case .success(let response) = result, Self.isUsable(response, isHedge: true) {
       let hasWon = state.withLock { state in
@@ -198,7 +206,7 @@ final class HedgeRace: Watched {
       }
       if hasWon { primary.lose() }
     }
-    self.result.resolve(.success(result))
+    hedge.result.resolve(.success(result))
   }
 
   /// Whether a response is used, although the other exchange might still have another one.
@@ -233,7 +241,7 @@ final class HedgeRace: Watched {
     case .alone: return try? first.get()
     case .open: return nil
     case .first(let response):
-      lane.lose()
+      hedgeBox.withLock { $0 }?.lane.lose()
       call.note(.hedging(.lost))
       return response
     case .hedge(let response):
@@ -250,7 +258,7 @@ final class HedgeRace: Watched {
   }
 
   private func hasWon() {
-    if let control = lane.control { call.promote(control) }
+    if let control = hedgeBox.withLock({ $0 })?.lane.control { call.promote(control) }
     call.note(.hedging(.won))
     call.core.countHedge(hasWon: true)
   }
@@ -270,9 +278,9 @@ final class HedgeRace: Watched {
       case .waits, .over: false
       }
     }
-    guard isHedged else { return nil }
-    if let control = lane.control { call.promote(control) }
-    return try? await result.value()
+    guard isHedged, let hedge = hedgeBox.withLock({ $0 }) else { return nil }
+    if let control = hedge.lane.control { call.promote(control) }
+    return try? await hedge.result.value()
   }
 
   /// The response to use, of two of which the first one is not usable.

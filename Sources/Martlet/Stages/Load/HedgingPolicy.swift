@@ -37,8 +37,8 @@ public struct HedgingPolicy: Sendable, Hashable {
 
   /// A second request after a delay that this share of the requests does not reach.
   ///
-  /// The delay is learnt from the requests with such a policy, for each origin and ``Endpoint`` type. Until there are 20
-  /// of them, none is hedged.
+  /// The delay is learnt from the requests with such a policy, for each origin and ``Endpoint`` type; it is at least 5 ms.
+  /// Until there are 20 of them, none is hedged.
   ///
   /// - Parameter share: The share, from 0.5 to 0.999: with 0.95, one of twenty requests is hedged.
   /// - Returns: The policy.

@@ -4,6 +4,8 @@ import MartletBase
 final class LoadGates: Sendable {
   private struct State {
     var lines: [LoadLine.Key: LoadLine] = [:]
+    /// The line that was found last: a client often has one server.
+    var last: LoadLine?
     /// Until when origins want no requests.
     var pauses: [Origin: Duration] = [:]
     var latencies: [HedgeLatencies.Key: HedgeLatencies] = [:]
@@ -20,12 +22,19 @@ final class LoadGates: Sendable {
 
   /// The line at a gate, which is created if there is none yet.
   func line(_ key: LoadLine.Key) -> LoadLine {
-    if let line = state.withLock({ $0.lines[key] }) { return line }
+    let known: LoadLine? = state.withLock { state in
+      if let last = state.last, last.key == key { return last }
+      guard let line = state.lines[key] else { return nil }
+      state.last = line
+      return line
+    }
+    if let known { return known }
     let now = timeline.now()
     return state.withLock { state in
       if let line = state.lines[key] { return line }
       if state.lines.count >= Self.manyEntries {
         state.lines = state.lines.filter { !$0.value.isIdle }
+        state.last = nil
         state.pauses = state.pauses.filter { $0.value > now }
       }
       let line = LoadLine(key, timeline)
@@ -60,7 +69,7 @@ final class LoadGates: Sendable {
   func hedgeDelay(_ key: HedgeLatencies.Key, percentile: Double) -> (delay: Duration?, samples: Int) {
     state.withLock { state in
       let latencies = state.latencies[key]
-      return (latencies?.delay(percentile), latencies?.count ?? 0)
+      return (latencies?.delay(percentile).map { max($0, HedgeLatencies.shortestDelay) }, latencies?.count ?? 0)
     }
   }
 
