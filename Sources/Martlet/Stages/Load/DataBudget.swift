@@ -181,9 +181,9 @@ final class DataLedger: Sendable {
   }
 
   /// Counts bytes; writes the file some time later.
-  func add(_ bytes: Int, _ tag: String?, now: Date, _ timeline: Timeline) {
+  func add(_ bytes: Int, _ tag: String?, now: @escaping @Sendable () -> Date, _ timeline: Timeline) {
     guard bytes > 0 else { return }
-    let number = budget.period(at: now).number
+    let number = budget.period(at: now()).number
     let key = key(tag)
     let pause: Duration? = state.withLock { state in
       state.use.enter(number)
@@ -198,7 +198,8 @@ final class DataLedger: Sendable {
     guard let pause else { return }
     Task {
       if pause > .zero { try? await timeline.watch(pause) }
-      try? await save(now: now)
+      // The date of the write: the process may have been suspended.
+      try? await save(now: now())
     }
   }
 
@@ -207,7 +208,10 @@ final class DataLedger: Sendable {
     guard let file else { return }
     // One at a time: what is counted meanwhile is in the next one.
     let unsaved = state.withLock { state in
-      guard !state.isSaving else { return [String: Int64]() }
+      guard !state.isSaving else {
+        state.isPlanned = false
+        return [String: Int64]()
+      }
       defer { (state.unsaved, state.isPlanned, state.isSaving) = ([:], false, !state.unsaved.isEmpty) }
       return state.unsaved
     }
@@ -216,7 +220,7 @@ final class DataLedger: Sendable {
     do {
       let stored = try await onFileQueue { () throws(HTTPError) in
         try file.change { use in
-          use.enter(number)
+          use.enter(max(number, use.period - 1))
           for (tag, bytes) in unsaved { use.add(bytes, tag) }
         }
       }

@@ -61,6 +61,7 @@ final class HedgeLane: Sendable {
   private struct State {
     var control: ExchangeControl?
     var isLost = false
+    var token: Int?
   }
 
   private let state = Locked(State())
@@ -73,10 +74,18 @@ final class HedgeLane: Sendable {
   var isLost: Bool { state.withLock { $0.isLost } }
 
   func use(_ control: ExchangeControl) {
-    state.withLock { $0.control = control }
-    abortSource.onAbort { [self] error in
-      if isLost { control.lose(error) } else { control.abortSource.abort(error) }
+    let token = state.withLock { state in
+      state.control = control
+      defer { state.token = nil }
+      return state.token
     }
+    // The exchange before it, if middleware repeats the request, has ended.
+    if let token { abortSource.remove(token) }
+    // Weakly: the lane owns the source.
+    let next = abortSource.onAbort { [weak self] error in
+      if self?.isLost == true { control.lose(error) } else { control.abortSource.abort(error) }
+    }
+    state.withLock { $0.token = next }
   }
 
   /// Ends the lane with a call; returns the token for the end of that.
@@ -191,6 +200,7 @@ final class HedgeRace: Watched {
       defer { if let token { call.abortSource.remove(token) } }
       var context = context
       context.lane = hedge.lane
+      if hedge.lane.isLost { return settle(hedge, .failure(CancellationError())) }
       call.note(.hedging(.sent(after: time)))
       do { settle(hedge, .success(try await send(request, context, next))) } catch { settle(hedge, .failure(error)) }
     }

@@ -16,7 +16,8 @@
 /// of the origin is open, through a proxy, or with Digest, NTLM or Negotiate authentication.
 ///
 /// ``ActivityMonitor/Totals/hedges`` counts them, and ``ActivityMonitor/Totals/wastedBytes`` what cancelled exchanges
-/// had transferred. Middleware per attempt runs for both exchanges, at the same time.
+/// had transferred. Middleware per attempt runs for both exchanges, at the same time; for the second one without the
+/// task-local values of the caller.
 public struct HedgingPolicy: Sendable, Hashable {
   enum Rule: Sendable, Hashable {
     case off

@@ -145,7 +145,7 @@ final class LoadPass: Sendable {
     let now = call.core.timeline.now()
     while let line = state.withLock({ state in state.next < lines.count ? lines[state.next] : nil }) {
       if context.lane?.isHedge == true {
-        guard line.takeAtOnce() else { throw LoadBusy() }
+        guard context.lane?.isLost != true, line.takeAtOnce() else { throw LoadBusy() }
         entered(isProbe: false)
         continue
       }

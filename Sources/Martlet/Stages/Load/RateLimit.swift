@@ -110,8 +110,9 @@ public struct RateLimit: Sendable, Hashable {
         return "the interval of the rate is \(interval); it must be from 1 ms to a day"
       }
       guard burst >= 1 else { return "the burst of the rate is \(burst); it must be at least 1" }
-      guard count / (interval / .seconds(1)) >= 1e-6 else {
-        return "the rate allows less than a request in eleven days"
+      let perSecond = count / (interval / .seconds(1))
+      guard perSecond >= 1e-6, perSecond <= 1e12 else {
+        return "the rate allows \(perSecond) requests per second; it must be from 0.000001 to 1000000000000"
       }
     }
     if maximumPause < .zero { return "the maximum pause of the rate is negative" }

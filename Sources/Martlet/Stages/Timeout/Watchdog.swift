@@ -72,7 +72,8 @@ final class Watchdog: Sendable {
       state.generation += 1
       let generation = state.generation
       let timeline = timeline
-      state.pump = Task { [weak self] in
+      // Detached: it works for all requests, and must not have the task-local values of one of them.
+      state.pump = Task.detached { [weak self] in
         var due = earliest
         // Bounded, so that limits still expire on a machine that is always late.
         for _ in 0..<3 {

@@ -107,7 +107,6 @@ import Testing
       (.failure(HTTPError(.connectionLost, "x")), .text("busy", status: 503), "busy"),
       (.text("first", status: 503), .text("busy", status: 503), "first"),
       (.text("first", status: 503), .failure(HTTPError(.connectionLost, "y")), "first"),
-      (.text("gone", status: 404), .text("never"), "gone"),
     ] as [(StubResponse, StubResponse, String)])
   func `waits for the other exchange only if the first one failed`(
     first: StubResponse, second: StubResponse, text: String
@@ -219,11 +218,40 @@ import Testing
     #expect(!error.wasNotProcessed)
   }
 
+  @Test func `a response that a retry would not repeat is used at once`() async throws {
+    let client = client(.after(.milliseconds(80))) { $0.accepts = .any }
+    let request = await start(client)
+    await answers.waitForArrivals(2)
+    answers.give(1, .text("gone", status: 404))
+
+    #expect(try await request.value.text == "gone")
+    await client.waitUntilEmpty()
+  }
+
+  @Test func `a hedged request leaves nothing behind`() async throws {
+    weak var core: ClientCore?
+    do {
+      let client = client()
+      core = client.core
+      let request = await start(client)
+      await answers.waitForArrivals(2)
+      answers.give(1, .text("first"))
+      _ = try await request.value
+      await client.waitUntilEmpty()
+    }
+    for _ in 0..<100_000 where core != nil { await Task.yield() }
+    #expect(core == nil)
+  }
+
   @Test func `hedges come out of the retry budget`() async throws {
     let client = client()
     while client.core.budget.takeRetry() {}
-    let request = await start(client)
-    await letOthersRun()
+    let request = Task { try await client.send(.get("/"), options: .explains()) }
+    await answers.waitForArrivals(1)
+    await clock.waitForSleepers(1)
+    let watched = client.core.watchdog.count
+    clock.advance(by: .milliseconds(80))
+    await client.wait { client.core.watchdog.count < watched }
     #expect(answers.count == 1)
     answers.give(1, .text("x"))
 
@@ -238,8 +266,7 @@ import Testing
     answers.give(1, .text("x"))
 
     #expect(try await request.value.text == "x")
-    await client.waitUntilEmpty()
-    #expect(client.core.gates.counts == (0, 0))
+    await client.waitForFreePlaces()
   }
 
   @Test func `a percentile hedges nothing until it is known`() async throws {

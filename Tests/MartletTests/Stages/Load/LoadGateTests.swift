@@ -89,7 +89,7 @@ import Testing
 
   @Test func `accepts extreme rates`() {
     for rate in [
-      RateLimit.perSecond(.greatestFiniteMagnitude, burst: .max), .perSecond(0.001), .per(.seconds(86_400), 1),
+      RateLimit.perSecond(1e12, burst: .max), .perSecond(0.001), .per(.seconds(86_400), 1),
     ] {
       #expect(rate.problem == nil)
       var rules = LoadGate.Rules()

@@ -174,14 +174,16 @@ import Testing
   }
 
   @Test func `events do not reconnect after it`() async throws {
+    let arrivals = Shared(0)
     let transport = StubTransport { _ in
-      .streamed(.ok, headers: ["Content-Type": "text/event-stream"]) { try await untilCancelled() }
+      arrivals.withLock { $0 += 1 }
+      return .streamed(.ok, headers: ["Content-Type": "text/event-stream"]) { try await untilCancelled() }
     }
     let client = client(transport)
     let reader = Task { [clock] in
       try await withDeadline(.seconds(2), clock: clock) { for try await _ in client.serverSentEvents("/") {} }
     }
-    await clock.waitForSleepers(1)
+    await arrivals.wait { $0 == 1 }
     clock.advance(by: .seconds(2))
 
     let error = try await #require(throws: HTTPError.self) { try await reader.value }
