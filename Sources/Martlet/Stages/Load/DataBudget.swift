@@ -220,7 +220,7 @@ final class DataLedger: Sendable {
     do {
       let stored = try await onFileQueue { () throws(HTTPError) in
         try file.change { use in
-          use.enter(max(number, use.period - 1))
+          use.enter(number)
           for (tag, bytes) in unsaved { use.add(bytes, tag) }
         }
       }
@@ -260,7 +260,7 @@ struct DataFile: Sendable {
 
   func read() throws(HTTPError) -> DataUse? {
     guard let data = try PrivateFile.read(path, limit: 1 << 20) else { return nil }
-    guard let use = try? JSONDecoder().decode(DataUse.self, from: data) else {
+    guard let use = try? JSONDecoder().decode(DataUse.self, from: data), use.period >= 0 else {
       throw HTTPError(.file, "\(PrivateFile.shown(path)) is not the file of a data budget")
     }
     return use

@@ -98,7 +98,10 @@ import Testing
     #expect(mode == 0o600)
   }
 
-  @Test(arguments: ["", "x", "{}", #"{"period":1,"used":{"":"x"}}"#, #"{"period":99999999999999999999,"used":{}}"#])
+  @Test(arguments: [
+    "", "x", "{}", #"{"period":1,"used":{"":"x"}}"#, #"{"period":99999999999999999999,"used":{}}"#,
+    #"{"period":-9223372036854775808,"used":{}}"#,
+  ])
   func `a file with something else fails requests with an error that names it`(text: String) async throws {
     let folder = try TemporaryFolder()
     var budget = DataBudget.perDay(10_000)
