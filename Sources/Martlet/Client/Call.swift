@@ -358,8 +358,7 @@ package final class Call: Watched {
 
   /// Counts bytes for the data budget, if there is one.
   func count(_ bytes: Int) {
-    let configuration = settings.configuration
-    if let ledger = configuration.dataLedger { ledger.add(bytes, tag, now: configuration.now, core.timeline) }
+    settings.configuration.dataLedger?.add(bytes, tag, now: settings.configuration.now, core.timeline)
   }
 
   /// Delivers the last progress before the end of the call is reported.

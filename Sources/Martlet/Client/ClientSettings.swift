@@ -23,6 +23,7 @@ final class ClientSettings: Sendable {
   /// The options of a request that sets none of its own.
   let options: ResolvedOptions
   private let hasCookies: Bool
+  private let limitsLoad: Bool
   private let features: Pipeline.Features
   private let wholeStages: [any Stage]
   private let streamStages: [any Stage]
@@ -76,7 +77,8 @@ final class ClientSettings: Sendable {
     targets = ParsedTargets(base: configuration.baseURL)
     baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)
-    features = Pipeline.Features(options, configuration)
+    limitsLoad = configuration.limitsLoad
+    features = Pipeline.Features(options, limitsLoad: limitsLoad)
     hasCookies = Self.hasCookies(options, jar)
     let cookies = hasCookies ? jar : nil
     wholeStages = Pipeline.stages(
@@ -89,7 +91,8 @@ final class ClientSettings: Sendable {
   func stages(
     _ options: ResolvedOptions, hasCredential: Bool = false, _ delivery: Pipeline.Delivery
   ) -> [any Stage] {
-    let features = Pipeline.Features(options, configuration)
+    // Without a copy of the configuration, which is large.
+    let features = Pipeline.Features(options, limitsLoad: limitsLoad)
     let hasCookies = Self.hasCookies(options, jar)
     let isUsual = features == self.features && hasCookies == self.hasCookies
     guard isUsual, !hasCredential, !delivery.isOwn else {

@@ -31,10 +31,10 @@ enum Pipeline {
     var isHedging: Bool
     var isLimited: Bool
 
-    init(_ options: ResolvedOptions, _ configuration: HTTPClient.Configuration) {
+    init(_ options: ResolvedOptions, limitsLoad: Bool) {
       isFollowing = options.redirects.isFollowing
       isHedging = !options.hedging.isOff
-      isLimited = !options.rate.isOff || configuration.limitsLoad
+      isLimited = !options.rate.isOff || limitsLoad
     }
   }
 

@@ -104,6 +104,38 @@
       }
     }
 
+    @Test
+    func `a full disk leaves the file of a data budget unchanged, and what is used is counted once there is room`()
+      async
+    {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        var budget = DataBudget.perDay(1_000)
+        budget.scope = .tag
+        budget.file = folder.url.appending(path: "budget")
+        let now = Date(timeIntervalSince1970: 1_700_000_000)
+        let timeline = Timeline(ContinuousClock())
+        let ledger = DataLedger(budget)
+        ledger.add(100, "a", now: { now }, timeline)
+        try await ledger.save(now: now)
+        let before = try folder.contents("budget")
+
+        FullDiskTests.fill(at: before.count + 3)
+        ledger.add(200, "b with a long name", now: { now }, timeline)
+        let error = await #expect(throws: HTTPError.self) { try await ledger.save(now: now) }
+        #expect(error?.kind == .file)
+        #expect(try folder.contents("budget") == before)
+        // Nothing more is sent whose count might be lost.
+        let refusal = await #expect(throws: HTTPError.self) { _ = try await ledger.rest("a", now: now) }
+        #expect(refusal?.kind == .file)
+
+        FullDiskTests.empty()
+        #expect(try await ledger.rest("a", now: now).bytes == 900)
+        #expect(try await DataLedger(budget).rest("b with a long name", now: now).bytes == 800)
+        #expect(folder.names == ["budget", "budget.lock"])
+      }
+    }
+
     @Test func `a full disk leaves the tool's output file unchanged`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()

@@ -26,6 +26,26 @@
       #expect(client.activity.current.totals.hedges == 1)
     }
 
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `a hedge over HTTP/2 shares the connection, which stays usable`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      _ = try await client.get(server.target(1, ["head:200", "last:x"]))
+
+      let response = try await client.get(
+        server.target(2, ["again", "head:200", "last:second"]), options: .hedging(.after(.milliseconds(300))))
+
+      #expect(response.text == "second")
+      #expect(server.count(of: 2) == 2)
+      #expect(try await client.get(server.target(3, ["head:200", "last:third"])).text == "third")
+      #expect(server.connectionCount() == 1)
+      #expect(client.activity.current.totals.hedges == 1)
+      await client.waitUntilEmpty()
+    }
+
     @Test(arguments: Lane.engines) func `a deadline ends requests that wait for a connection, a head or a body`(
       _ lane: Lane
     ) async throws {

@@ -84,7 +84,7 @@ struct HTTP2Server {
   /// - `fill:COUNT`: DATA of that many `x`.
   /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one, `-2` and `+2` are its neighbours.
   /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with another length. `raw:HEX`: bytes.
-  /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`.
+  /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`; `again` ends the answer to the first of equal requests.
   private static let program = """
     import os, socket, ssl, struct, sys, threading, time, zlib
     import hpack
@@ -161,10 +161,14 @@ struct HTTP2Server {
                 steps.pop(0)
             # In one piece: other threads write, too.
             os.write(1, f"request {number}\\n".encode())
+            known = number in seen
             seen.add(number)
             data = b""
             for text in steps:
-                if text == "close" or text.startswith(("wait:", "signal:")):
+                if text == "again":
+                    if not known:
+                        break
+                elif text == "close" or text.startswith(("wait:", "signal:")):
                     self.socket.sendall(data)
                     data = b""
                     if text == "close":

@@ -80,11 +80,12 @@ import Testing
       $0.rate = rate
     }
     let configuration = client.configuration
-    let features = Pipeline.Features(ResolvedOptions(options.over(configuration.options)), configuration)
+    let features = Pipeline.Features(
+      ResolvedOptions(options.over(configuration.options)), limitsLoad: configuration.limitsLoad)
     #expect(features.isHedging == false)
     #expect(features.isLimited == false)
     #expect(configuration.dataLedger == nil)
-    #expect(Pipeline.Features(ResolvedOptions(configuration.options), configuration).isHedging)
+    #expect(Pipeline.Features(ResolvedOptions(configuration.options), limitsLoad: false).isHedging)
   }
 
   @Test func `a client's cache and cookies can be off, and its proxy direct`() async throws {

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The bytes that one exchange has transferred.
 struct ExchangeBytes: Sendable {
   var sent: Int64 = 0
@@ -81,8 +83,8 @@ struct ProgressLedger: Sendable {
   private func rate(_ now: Duration) -> ActivityMonitor.Bandwidth {
     guard let meter else { return ActivityMonitor.Bandwidth() }
     let window = Double(BandwidthMeter.window)
-    let lookedBack = now / .seconds(1) - Double(now.components.seconds) + window - 1
-    let span = min((now - meteredFrom) / .seconds(1), lookedBack)
+    let lookedBack = now.inSeconds - Double(now.components.seconds) + window - 1
+    let span = min((now - meteredFrom).inSeconds, lookedBack)
     guard span >= Self.leastSpan else { return ActivityMonitor.Bandwidth() }
     let mean = meter.rate(at: now)
     return ActivityMonitor.Bandwidth(received: mean.received * window / span, sent: mean.sent * window / span)

@@ -171,7 +171,7 @@ extension HARDrafts.Draft {
       response.body = body(of: head, mask, limit)
     }
     response.bodySize = Self.size(summary?.0.receivedBytes, response.body)
-    let elapsed = start / .seconds(1)
+    let elapsed = start.inSeconds
     var entry = HAREntry(
       startedAt: exchange.call.date.addingTimeInterval(elapsed), request: request, response: response)
     entry.timings = timings(until: end)

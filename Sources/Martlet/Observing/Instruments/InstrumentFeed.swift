@@ -96,7 +96,7 @@ final class InstrumentFeed: Sendable {
       }
       guard let number else { return continuation.resume() }
       queue.async { self.deliver() }
-      DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { [weak self] in
+      DispatchQueue.global().asyncAfter(deadline: .now() + limit.inSeconds) { [weak self] in
         self?.state.withLock { $0.flushes.removeValue(forKey: number) }?.caller.resume()
       }
     }

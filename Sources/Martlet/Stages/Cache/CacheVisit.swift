@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 
 /// A cache transaction for one `GET` or `HEAD`.
 final class CacheVisit: Sendable {
@@ -381,7 +382,7 @@ final class CacheVisit: Sendable {
       url: url, status: status, reasonPhrase: response.reasonPhrase ?? "", headers: headers,
       selectors: Selection.selectors(names, of: request.headers), identity: query.owner,
       requestTime: askedAt, responseTime: now, bodyLength: 0, part: part,
-      programLifetime: lifetime.map { TimeInterval($0 / .seconds(1)) })
+      programLifetime: lifetime.map { TimeInterval($0.inSeconds) })
     guard isOfUse(entry) else { return .failure(.useless) }
     return isKept(previous, insteadOf: entry) ? .failure(.lessThanStored) : .success(entry)
   }

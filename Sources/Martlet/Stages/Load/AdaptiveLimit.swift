@@ -1,3 +1,5 @@
+import MartletBase
+
 /// A concurrency limit that follows the latency: the gradient controller of Envoy's adaptive concurrency filter.
 ///
 /// The median latency of a window is compared with the baseline, that of a time without queues. While they are alike, the
@@ -83,7 +85,7 @@ struct AdaptiveLimit {
   mutating func began(inFlight: Int, now: Duration) {
     window.most = max(window.most, inFlight)
     guard case .gathering(let saved, let count) = phase else { return }
-    let now = now / .seconds(1)
+    let now = now.inSeconds
     phase = .gathering(saved: saved, count: count + 1)
     // For at least the time of one exchange, so that all of the cohort have their like around them.
     guard count + 1 >= Self.minimumSamples, now - window.start >= latency ?? 0 else { return }
@@ -93,8 +95,8 @@ struct AdaptiveLimit {
 
   /// Notes the response of an exchange, with its latency.
   mutating func succeeded(after latency: Duration, inFlight: Int, now: Duration) {
-    let now = now / .seconds(1)
-    let latency = max(latency / .seconds(1), 1e-6)
+    let now = now.inSeconds
+    let latency = max(latency.inSeconds, 1e-6)
     switch phase {
     case .following: add(latency)
     case .draining(let saved):
@@ -113,14 +115,14 @@ struct AdaptiveLimit {
   /// Notes an exchange that the server refused.
   mutating func dropped(now: Duration) {
     window.drops += 1
-    closeWindow(now / .seconds(1))
+    closeWindow(now.inSeconds)
   }
 
   /// Notes an exchange that was not answered before a time limit.
   ///
   /// A limit that is not much longer than what the server usually takes says nothing about its load.
   mutating func timedOut(after time: Duration, now: Duration) {
-    let time = time / .seconds(1)
+    let time = time.inSeconds
     // The response would have taken at least that long.
     longLatency = max(longLatency ?? time, time)
     if latency.map({ time >= 5 * $0 }) ?? true { dropped(now: now) }

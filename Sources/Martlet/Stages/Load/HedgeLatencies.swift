@@ -1,6 +1,21 @@
 import Foundation
 import MartletBase
 
+/// The latencies of one key, which all its requests share.
+final class HedgeLog: Sendable {
+  let key: HedgeLatencies.Key
+  private let latencies = Locked(HedgeLatencies())
+
+  init(_ key: HedgeLatencies.Key) { self.key = key }
+
+  /// The delay of a hedge, from the latencies so far; `nil` if they are too few.
+  func delay(_ percentile: Double) -> (delay: Duration?, samples: Int) {
+    latencies.withLock { ($0.delay(percentile).map { max($0, HedgeLatencies.shortestDelay) }, $0.count) }
+  }
+
+  func note(_ latency: Duration) { latencies.withLock { $0.add(latency) } }
+}
+
 /// The latencies of the requests of one endpoint to one origin, as a histogram.
 ///
 /// Eight classes for each doubling, so that a percentile is accurate to 9 %. Older latencies count half as much after
@@ -25,7 +40,7 @@ struct HedgeLatencies {
   private(set) var count = 0
 
   mutating func add(_ latency: Duration) {
-    let ratio = max(latency / .seconds(1), Self.shortest) / Self.shortest
+    let ratio = max(latency.inSeconds, Self.shortest) / Self.shortest
     let index = Int(min(log2(ratio) * Self.classesPerDoubling, Double(Self.classes - 1)))
     counts[index] += 1
     count += 1

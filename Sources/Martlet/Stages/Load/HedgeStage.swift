@@ -9,7 +9,7 @@ struct HedgeStage: Stage {
     defer { race.end() }
     let result = await first(request, context, next, race)
     if let response = race.judge(result) { return response }
-    return try race.choose(result, await race.hedge())
+    return try await race.choose(result)
   }
 
   private func first(
@@ -28,16 +28,16 @@ struct HedgeStage: Stage {
       call.explain(.hedging(.notSent(refusal)))
       return nil
     }
-    let key = HedgeLatencies.Key(origin: origin, endpoint: call.endpoint.map { ObjectIdentifier($0) })
     switch call.options.hedging.rule {
     case .off: return nil
-    case .after(let delay): return HedgeRace(request, context, next, delay: delay, learns: nil)
+    case .after(let delay): return HedgeRace(request, context, next, delay: delay, log: nil)
     case .percentile(let share):
-      let (delay, samples) = call.core.gates.hedgeDelay(key, percentile: share)
+      let log = call.core.gates.hedgeLog(.init(origin: origin, endpoint: call.endpoint.map { ObjectIdentifier($0) }))
+      let (delay, samples) = log.delay(share)
       if delay == nil {
         call.explain(.hedging(.notSent(.tooFewSamples(samples, minimum: HedgeLatencies.minimumCount))))
       }
-      return HedgeRace(request, context, next, delay: delay, learns: key)
+      return HedgeRace(request, context, next, delay: delay, log: log)
     }
   }
 
@@ -74,17 +74,15 @@ final class HedgeLane: Sendable {
   var isLost: Bool { state.withLock { $0.isLost } }
 
   func use(_ control: ExchangeControl) {
-    let token = state.withLock { state in
+    let (token, isLost) = state.withLock { state in
       state.control = control
       defer { state.token = nil }
-      return state.token
+      return (state.token, state.isLost)
     }
     // The exchange before it, if middleware repeats the request, has ended.
     if let token { abortSource.remove(token) }
-    // Weakly: the lane owns the source.
-    let next = abortSource.onAbort { [weak self] error in
-      if self?.isLost == true { control.lose(error) } else { control.abortSource.abort(error) }
-    }
+    if isLost { control.lose(CancellationError()) }
+    let next = abortSource.onAbort { control.abortSource.abort($0) }
     state.withLock { $0.token = next }
   }
 
@@ -93,7 +91,11 @@ final class HedgeLane: Sendable {
 
   /// The other exchange has won.
   func lose() {
-    state.withLock { $0.isLost = true }
+    let control = state.withLock { state in
+      state.isLost = true
+      return state.control
+    }
+    control?.lose(CancellationError())
     abortSource.abort(CancellationError())
   }
 }
@@ -107,9 +109,9 @@ final class HedgeLane: Sendable {
 final class HedgeRace: Watched {
   private enum State {
     case waits
-    case hedged
+    case hedged(Hedge)
     /// The hedge has a usable response, while the first exchange had none.
-    case won(StreamedResponse)
+    case won(Hedge, StreamedResponse)
     case over
   }
 
@@ -119,25 +121,26 @@ final class HedgeRace: Watched {
   private let next: Next
   private let delay: Duration?
   /// Where the latency is noted.
-  private let learns: HedgeLatencies.Key?
+  private let log: HedgeLog?
   private let start: Duration
   private let state = Locked(State.waits)
-  /// Set once, by the only one that sets `hedged`.
-  private let hedgeBox = Locked<Hedge?>(nil)
   private let token: Int?
 
   /// The second exchange, which most races do not have.
   private final class Hedge: Sendable {
     let lane = HedgeLane(isHedge: true)
     let result = OneShot<Result<StreamedResponse, any Error>>()
+
+    /// What the hedge came to; `nil` if its wait was cancelled.
+    func outcome() async -> Result<StreamedResponse, any Error>? { try? await result.value() }
   }
 
   private var call: Call { context.call }
 
   init(
-    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, delay: Duration?, learns: HedgeLatencies.Key?
+    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, delay: Duration?, log: HedgeLog?
   ) {
-    (self.request, self.context, self.next, self.delay, self.learns) = (request, context, next, delay, learns)
+    (self.request, self.context, self.next, self.delay, self.log) = (request, context, next, delay, log)
     start = context.call.core.timeline.now()
     // The end of an exchange does not reach middleware.
     token = context.call.settings.isAbortAware ? nil : primary.follow(context.call.abortSource)
@@ -154,12 +157,11 @@ final class HedgeRace: Watched {
   func end() {
     if delay != nil { call.core.watchdog.forget(self) }
     if let token { call.abortSource.remove(token) }
-    let wasHedged = state.withLock { state in
+    let rest = state.withLock { state in
       defer { state = .over }
-      if case .hedged = state { return true }
-      return false
+      return state
     }
-    if wasHedged { hedgeBox.withLock { $0 }?.lane.lose() }
+    if case .hedged(let hedge) = rest { hedge.lane.lose() }
   }
 
   // MARK: The hedge
@@ -189,8 +191,7 @@ final class HedgeRace: Watched {
     let hedge = Hedge()
     let isHedged = state.withLock { state in
       guard case .waits = state else { return false }
-      hedgeBox.withLock { $0 = hedge }
-      state = .hedged
+      state = .hedged(hedge)
       return true
     }
     guard isHedged else { return }
@@ -211,7 +212,7 @@ final class HedgeRace: Watched {
     if case .success(let response) = result, Self.isUsable(response, isHedge: true) {
       let hasWon = state.withLock { state in
         guard case .hedged = state else { return false }
-        state = .won(response)
+        state = .won(hedge, response)
         return true
       }
       if hasWon { primary.lose() }
@@ -235,13 +236,13 @@ final class HedgeRace: Watched {
     learn(first)
     let verdict: Verdict = state.withLock { state in
       switch state {
-      case .won(let response):
+      case .won(let hedge, let response):
         state = .over
-        return .hedge(response)
-      case .hedged:
+        return .hedge(hedge, response)
+      case .hedged(let hedge):
         guard case .success(let response) = first, Self.isUsable(response) else { return .open }
         state = .over
-        return .first(response)
+        return .first(response, hedge)
       case .waits, .over:
         state = .over
         return .alone
@@ -250,12 +251,12 @@ final class HedgeRace: Watched {
     switch verdict {
     case .alone: return try? first.get()
     case .open: return nil
-    case .first(let response):
-      hedgeBox.withLock { $0 }?.lane.lose()
+    case .first(let response, let hedge):
+      hedge.lane.lose()
       call.note(.hedging(.lost))
       return response
-    case .hedge(let response):
-      hasWon()
+    case .hedge(let hedge, let response):
+      hasWon(hedge)
       return response
     }
   }
@@ -263,47 +264,49 @@ final class HedgeRace: Watched {
   private enum Verdict {
     case alone
     case open
-    case first(StreamedResponse)
-    case hedge(StreamedResponse)
+    case first(StreamedResponse, Hedge)
+    case hedge(Hedge, StreamedResponse)
   }
 
-  private func hasWon() {
-    if let control = hedgeBox.withLock({ $0 })?.lane.control { call.promote(control) }
+  private func hasWon(_ hedge: Hedge) {
+    if let control = hedge.lane.control { call.promote(control) }
     call.note(.hedging(.won))
     call.core.countHedge(hasWon: true)
   }
 
   private func learn(_ first: Result<StreamedResponse, any Error>) {
-    guard let learns, let since = primary.control?.networkStart else { return }
+    guard let log, let since = primary.control?.networkStart else { return }
     // A cancelled exchange would have taken longer.
     if case .failure = first, !primary.isLost { return }
-    call.core.gates.note(call.core.timeline.now() - since, learns)
-  }
-
-  /// What the hedge came to; `nil` if there is none.
-  func hedge() async -> Result<StreamedResponse, any Error>? {
-    let isHedged = state.withLock { state in
-      switch state {
-      case .hedged, .won: true
-      case .waits, .over: false
-      }
-    }
-    guard isHedged, let hedge = hedgeBox.withLock({ $0 }) else { return nil }
-    if let control = hedge.lane.control { call.promote(control) }
-    return try? await hedge.result.value()
+    log.note(call.core.timeline.now() - since)
   }
 
   /// The response to use, of two of which the first one is not usable.
-  @inline(never) func choose(
-    _ first: Result<StreamedResponse, any Error>, _ hedge: Result<StreamedResponse, any Error>?
+  func choose(_ first: Result<StreamedResponse, any Error>) async throws -> StreamedResponse {
+    guard let hedge = sentHedge else { return try first.get() }
+    if let control = hedge.lane.control { call.promote(control) }
+    return try choose(first, hedge, await hedge.outcome())
+  }
+
+  private var sentHedge: Hedge? {
+    state.withLock { state in
+      switch state {
+      case .hedged(let hedge), .won(let hedge, _): hedge
+      case .waits, .over: nil
+      }
+    }
+  }
+
+  @inline(never) private func choose(
+    _ first: Result<StreamedResponse, any Error>, _ hedge: Hedge, _ result: Result<StreamedResponse, any Error>?
   ) throws -> StreamedResponse {
     state.withLock { $0 = .over }
-    guard let hedge else { return try first.get() }
-    if case .success(let response) = hedge, (try? first.get()) == nil || Self.isUsable(response, isHedge: true) {
-      hasWon()
+    guard let result else { return try first.get() }
+    if case .success(let response) = result, (try? first.get()) == nil || Self.isUsable(response, isHedge: true) {
+      hasWon(hedge)
       return response
     }
-    if case .failure(var error as HTTPError) = first, case .failure(let other as HTTPError) = hedge {
+    if case .failure(var error as HTTPError) = first, case .failure(let other as HTTPError) = result {
       // Either may have been processed.
       error.mayHaveReachedServer = error.mayHaveReachedServer || other.mayHaveReachedServer
       throw error

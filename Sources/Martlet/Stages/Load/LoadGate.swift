@@ -55,7 +55,7 @@ struct LoadGate {
     case response(after: Duration?)
     /// The server refused it, because of its load.
     case refusal
-    case failure(HTTPError, after: Duration)
+    indirect case failure(HTTPError, after: Duration)
     case cancelled
   }
 
@@ -64,6 +64,7 @@ struct LoadGate {
   private(set) var circuit = Circuit()
   private(set) var inFlight = 0
   private var pausedUntil: Duration?
+  private let rate: RateBucket.Rate?
   private var bucket = RateBucket()
   private var queue = FairQueue()
   private var ends: [UInt64: Duration] = [:]
@@ -71,6 +72,7 @@ struct LoadGate {
   init(_ rules: Rules) {
     self.rules = rules
     limit = rules.bounds.map { AdaptiveLimit($0) }
+    rate = rules.rate.bucket
   }
 
   var waiting: Int { queue.count }
@@ -79,7 +81,7 @@ struct LoadGate {
   func isIdle(now: Duration) -> Bool {
     guard inFlight == 0, queue.isEmpty, pause(now) == nil, circuit.state == .closed(failures: 0) else { return false }
     // Full buckets are as good as new ones.
-    return rules.rate.bucket.map { bucket.isFull($0, now: now) } ?? true
+    return rate.map { bucket.isFull($0, now: now) } ?? true
   }
 
   // MARK: Arrival
@@ -136,14 +138,14 @@ struct LoadGate {
 
   private func mayGo(_ now: Duration) -> Bool {
     guard hasPlace, pause(now) == nil else { return false }
-    return rules.rate.bucket.map { bucket.next($0, now: now) <= now } ?? true
+    return rate.map { bucket.next($0, now: now) <= now } ?? true
   }
 
   private mutating func begin(at now: Duration) {
     // A rate has no places that would have to be freed.
     if limit != nil || !rules.breaker.isOff { inFlight += 1 }
     limit?.began(inFlight: inFlight, now: now)
-    if let rate = rules.rate.bucket { bucket.take(rate, now: now) }
+    if let rate { bucket.take(rate, now: now) }
   }
 
   // MARK: The queue
@@ -168,7 +170,7 @@ struct LoadGate {
   func nextTime(now: Duration) -> Duration? {
     guard !queue.isEmpty, hasPlace else { return nil }
     let pause = self.pause(now).map { now + $0 } ?? now
-    guard let rate = rules.rate.bucket else { return pause }
+    guard let rate else { return pause }
     return max(pause, bucket.next(rate, now: now))
   }
 
@@ -215,8 +217,7 @@ struct LoadGate {
   // MARK: The server's words
 
   /// Notes that the server wants no requests until a time.
-  mutating func pause(until time: Duration, now: Duration) {
-    let time = min(time, now + rules.rate.maximumPause)
+  mutating func pause(until time: Duration) {
     pausedUntil = max(pausedUntil ?? time, time)
   }
 
@@ -226,6 +227,6 @@ struct LoadGate {
     return pausedUntil - now
   }
 
-  /// What is left of the pause that the server asked for; for the activity monitor.
+  /// What is left of the pause that the server asked for.
   func pauseLeft(now: Duration) -> Duration? { pause(now) }
 }

@@ -8,7 +8,9 @@ final class LoadGates: Sendable {
     var last: LoadLine?
     /// Until when origins want no requests.
     var pauses: [Origin: Duration] = [:]
-    var latencies: [HedgeLatencies.Key: HedgeLatencies] = [:]
+    var hedgeLogs: [HedgeLatencies.Key: HedgeLog] = [:]
+    /// The log that was found last.
+    var lastHedgeLog: HedgeLog?
   }
 
   /// The number of entries above which those without effect are removed.
@@ -65,18 +67,17 @@ final class LoadGates: Sendable {
 
   // MARK: Latencies
 
-  /// The delay of a hedge, from the latencies so far; `nil` if they are too few.
-  func hedgeDelay(_ key: HedgeLatencies.Key, percentile: Double) -> (delay: Duration?, samples: Int) {
+  /// The latencies from which the delay of a hedge is learnt.
+  func hedgeLog(_ key: HedgeLatencies.Key) -> HedgeLog {
     state.withLock { state in
-      let latencies = state.latencies[key]
-      return (latencies?.delay(percentile).map { max($0, HedgeLatencies.shortestDelay) }, latencies?.count ?? 0)
-    }
-  }
-
-  func note(_ latency: Duration, _ key: HedgeLatencies.Key) {
-    state.withLock { state in
-      if state.latencies[key] == nil, state.latencies.count >= Self.manyEntries { state.latencies = [:] }
-      state.latencies[key, default: HedgeLatencies()].add(latency)
+      if let last = state.lastHedgeLog, last.key == key { return last }
+      let log = state.hedgeLogs[key] ?? HedgeLog(key)
+      if state.hedgeLogs[key] == nil {
+        if state.hedgeLogs.count >= Self.manyEntries { state.hedgeLogs = [:] }
+        state.hedgeLogs[key] = log
+      }
+      state.lastHedgeLog = log
+      return log
     }
   }
 }

@@ -178,8 +178,12 @@ final class LoadLine: Sendable {
 
   /// Notes that the server wants no requests until a time.
   func pause(until time: Duration) {
+    state.withLock { $0.gate.pause(until: time) }
+  }
+
+  var isPaused: Bool {
     let now = timeline.now()
-    state.withLock { $0.gate.pause(until: time, now: now) }
+    return state.withLock { $0.gate.pauseLeft(now: now) != nil }
   }
 
   // MARK: The queue

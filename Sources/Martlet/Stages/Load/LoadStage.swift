@@ -6,7 +6,7 @@ import MartletBase
 struct LoadStage: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let pass = try pass(request, context)
-    // At most three: the rate of a tag or an endpoint, the rate of the origin, its concurrency and its circuit.
+    // The rate of a tag or an endpoint, the rate of the origin, its concurrency and its circuit.
     while let waiter = try pass.advance(context) { try await wait(waiter, pass, context) }
     var context = context
     context.pass = pass
@@ -40,6 +40,7 @@ struct LoadStage: Stage {
     } catch let refusal as LoadRefusal {
       throw pass.error(refusal.refusal, call)
     }
+    pass.heedPause()
     call.report(.running)
     call.note(.load(.waited(call.core.timeline.now() - waiter.since)))
   }
@@ -91,6 +92,8 @@ final class LoadPass: Sendable {
   private struct State {
     var next = 0
     var isProbe = false
+    /// How often the exchange has gone back to the rate of the origin.
+    var returns = 0
     var hasResponded = false
     /// Whether the exchange has ended; its place is freed once the response is noted, too.
     var hasEnded = false
@@ -107,7 +110,6 @@ final class LoadPass: Sendable {
   init(origin: Origin, _ call: Call) {
     self.origin = origin
     let (gates, rate) = (call.core.gates, call.options.rate)
-    let configuration = call.settings.configuration
     var lines: [LoadLine] = []
     if !rate.isOff {
       switch rate.scope {
@@ -119,7 +121,8 @@ final class LoadPass: Sendable {
         lines.append(gates.line(.rate(rate.scope == .origin ? rate : rate.serverOnly, .origin(origin))))
       }
     }
-    let (concurrency, breaker) = (configuration.concurrency, configuration.circuitBreaker)
+    let settings = call.settings
+    let (concurrency, breaker) = (settings.configuration.concurrency, settings.configuration.circuitBreaker)
     if concurrency.bounds != nil || !breaker.isOff {
       let line = gates.line(.origin(origin, concurrency, breaker))
       lines.append(line)
@@ -141,7 +144,7 @@ final class LoadPass: Sendable {
   func advance(_ context: RequestContext) throws -> LoadLine.Waiter? {
     let call = context.call
     // Before a wait for a rate.
-    if let refusal = last?.circuitRefusal() { throw error(refusal, call) }
+    if lines.count > 1, let refusal = last?.circuitRefusal() { throw error(refusal, call) }
     let now = call.core.timeline.now()
     while let line = state.withLock({ state in state.next < lines.count ? lines[state.next] : nil }) {
       if context.lane?.isHedge == true {
@@ -166,6 +169,20 @@ final class LoadPass: Sendable {
       state.next += 1
       state.isProbe = isProbe
     }
+  }
+
+  /// Gives the place back if the server has asked for a pause during the wait for it.
+  ///
+  /// Three times at most, so that the waits of an exchange are bounded, whatever the server says.
+  func heedPause() {
+    guard let last, let index = lines.firstIndex(where: { $0.key.obeyedOrigin != nil && $0.isPaused }) else { return }
+    let goesBack = state.withLock { state in
+      guard state.next == lines.count, index < lines.count - 1, !state.isProbe, state.returns < 3 else { return false }
+      state.next = index
+      state.returns += 1
+      return true
+    }
+    if goesBack { last.release() }
   }
 
   /// Notes how the exchange went.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// A limit for the number of requests in a time.
 ///
 /// ```swift
@@ -100,7 +102,7 @@ public struct RateLimit: Sendable, Hashable {
   /// The requests per second and the burst, or `nil` without a limit.
   var bucket: (perSecond: Double, burst: Double)? {
     guard case .limit(let count, let interval, let burst) = rule else { return nil }
-    return (count / (interval / .seconds(1)), Double(burst))
+    return (count / interval.inSeconds, Double(burst))
   }
 
   var problem: String? {
@@ -110,7 +112,7 @@ public struct RateLimit: Sendable, Hashable {
         return "the interval of the rate is \(interval); it must be from 1 ms to a day"
       }
       guard burst >= 1 else { return "the burst of the rate is \(burst); it must be at least 1" }
-      let perSecond = count / (interval / .seconds(1))
+      let perSecond = count / interval.inSeconds
       guard perSecond >= 1e-6, perSecond <= 1e12 else {
         return "the rate allows \(perSecond) requests per second; it must be from 0.000001 to 1000000000000"
       }
@@ -151,6 +153,6 @@ struct RateBucket {
 
   private func available(_ rate: Rate, _ now: Duration) -> Double {
     guard let tokens else { return rate.burst }
-    return min(rate.burst, tokens + max((now - updated) / .seconds(1), 0) * rate.perSecond)
+    return min(rate.burst, tokens + max((now - updated).inSeconds, 0) * rate.perSecond)
   }
 }

@@ -3,6 +3,10 @@ import Foundation
 
 /// What a server says about its limits in the fields of a response.
 enum ServerLimits {
+  private static let names = [
+    ("RateLimit-Remaining", "RateLimit-Reset"), ("X-RateLimit-Remaining", "X-RateLimit-Reset"),
+  ]
+
   /// How long the origin wants no requests; `nil` if it does not say.
   ///
   /// From `Retry-After` in a response with 429 or 503 (RFC 9110 §10.2.3, RFC 6585 §4), or from fields that leave no
@@ -13,10 +17,10 @@ enum ServerLimits {
       return asked
     }
     if let value = headers["RateLimit"] { return draft(value) }
-    for prefix in ["RateLimit-", "X-RateLimit-"] {
-      guard let remaining = number(headers["\(prefix)Remaining"]), remaining == 0,
-        let reset = number(headers["\(prefix)Reset"])
-      else { continue }
+    for (remaining, reset) in names {
+      guard let remaining = number(headers[remaining]), remaining == 0, let reset = number(headers[reset]) else {
+        continue
+      }
       // No interval is as long as the time since 1970, so this is a date.
       let seconds = reset > 1_000_000_000 ? Double(reset) - now.timeIntervalSince1970 : Double(reset)
       return .seconds(min(max(seconds, 0), 1e9))

@@ -135,7 +135,7 @@ public struct DeadlineHeader: Sendable, Hashable {
 
   /// The value for the time that is left.
   func value(for remaining: Duration, now: Date) -> String {
-    let milliseconds = max(remaining, .zero) / .milliseconds(1)
+    let milliseconds = max(remaining, .zero).inSeconds * 1000
     switch format {
     case .grpc:
       // Eight digits: milliseconds for a day, then seconds.

@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 
 /// The loop of an outbox, with its state.
 ///
@@ -354,7 +355,7 @@ actor OutboxLoop {
 
   private func isTooOld(_ entry: OutboxEntry) -> Bool {
     let age = core.now.timeIntervalSince(entry.revivedAt ?? entry.submittedAt)
-    return age > options.maximumAge / .seconds(1)
+    return age > options.maximumAge.inSeconds
   }
 
   private func bury(_ id: UUID, _ failure: Outbox.Failure) {

@@ -98,6 +98,27 @@ import Testing
     #expect(mode == 0o600)
   }
 
+  @Test func `a file that was written under a clock far ahead counts for the present period, and begins the next one`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    var budget = DataBudget.perDay(2_000)
+    let file = folder.url.appending(path: "budget")
+    try Data(#"{"period":9999999,"used":{"":1990}}"#.utf8).write(to: file)
+    budget.file = file
+    let ledger = DataLedger(budget)
+    let timeline = Timeline(TestClock(advancing: .manually))
+    #expect(try await ledger.rest(nil, now: Self.start).bytes == 10)
+    ledger.add(4, nil, now: { Self.start }, timeline)
+    try await ledger.save(now: Self.start)
+    #expect(try await DataLedger(budget).rest(nil, now: Self.start).bytes == 6)
+
+    let next = Self.start + 86_400
+    ledger.add(7, nil, now: { next }, timeline)
+    try await ledger.save(now: next)
+    #expect(try await DataLedger(budget).rest(nil, now: next).bytes == 1_993)
+  }
+
   @Test(arguments: [
     "", "x", "{}", #"{"period":1,"used":{"":"x"}}"#, #"{"period":99999999999999999999,"used":{}}"#,
     #"{"period":-9223372036854775808,"used":{}}"#,

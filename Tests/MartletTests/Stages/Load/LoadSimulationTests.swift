@@ -12,6 +12,13 @@ import Testing
   private static let crowds = Stress.isOn || isPrinted ? [1, 20, 200] : [20]
 
   private static func row(_ cells: [String]) { if isPrinted { print("| \(cells.joined(separator: " | ")) |") } }
+
+  /// The responses of each second as columns, of which eight steps are what the server can handle.
+  private static func plot(_ series: [Int: Int], _ seconds: Range<Int>, full: Int) -> String {
+    let steps = Array(" ▁▂▃▄▅▆▇█")
+    return String(seconds.map { steps[min(max((series[$0] ?? 0) * 8 / full, 0), 8)] })
+  }
+
   private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
   private static func ms(_ seconds: Double) -> String {
     seconds.isFinite ? "\(Int((seconds * 1000).rounded())) ms" : "–"
@@ -41,9 +48,7 @@ import Testing
         "\(clients) clients", name, Self.percent(goodput), Self.ms(result.percentile(0.5)),
         Self.ms(result.percentile(0.99)), recovery.map { "\($0) s" } ?? "not within 10 s",
       ])
-      if Self.isPrinted, clients != 20 {
-        print("series \(clients) \(name) \((5..<40).map { result.perSecond[$0] ?? 0 })")
-      }
+      if Self.isPrinted { print(Self.plot(result.perSecond, 0..<40, full: Int(scenario.capacity)), name) }
       if name == "none" {
         #expect(goodput < 0.1)
         #expect(recovery == nil)

@@ -119,6 +119,36 @@ import Testing
     #expect(clock.now.offset == .seconds(20))
   }
 
+  @Test func `a request that waits for its place obeys a pause that begins meanwhile`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let (isOpen, times) = (Gate(), Shared<[Duration]>([]))
+    let client = HTTPClient.stubbed(
+      StubTransport { request in
+        times.withLock { $0.append(clock.now.offset) }
+        guard request.url?.path == "/first" else { return .text("x") }
+        await isOpen.pass()
+        return .status(429, headers: ["Retry-After": "20"])
+      }, clock: clock
+    ) {
+      $0.concurrency = .adaptive(1...1)
+      $0.concurrency.maximumWait = .seconds(60)
+      $0.rate = .server
+    }
+    let first = client.start("/first")
+    await isOpen.waitForArrivals(1)
+    let second = client.start("/second")
+    await client.wait { client.core.gates.counts.waiting == 1 }
+    isOpen.open()
+    await #expect(throws: HTTPError.self) { try await first.value }
+
+    await client.wait { client.core.gates.counts == (1, 0) }
+    await clock.waitForSleepers(2)
+    #expect(times.value.count == 1)
+    clock.advance(by: .seconds(20))
+    #expect(try await second.value.text == "x")
+    #expect(times.value == [.zero, .seconds(20)])
+  }
+
   @Test(arguments: ["-5", "Thu, 01 Jan 1970 00:00:00 GMT", "soon", "0"])
   func `a Retry-After without a future is ignored`(value: String) async throws {
     let clock = TestClock()
