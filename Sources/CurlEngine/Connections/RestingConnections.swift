@@ -10,33 +10,49 @@ import CMartletShim
 /// which transfer uses it: a paused transfer wants none, and one that takes over at once wants no new ones. So
 /// connections are identified by their addresses, which each transfer receives before it sends.
 struct RestingConnections {
-  private struct Connection {
+  /// A connection, from the first request on it until it closes.
+  final class Connection {
+    let name: UInt64
     /// The last transfer that sent on it, until that transfer ends.
-    var user: ObjectIdentifier?
-    var socket: CInt?
+    fileprivate(set) var user: CurlTransfer?
+    /// Its socket, known from the end of its first transfer on.
+    fileprivate(set) var socket: CInt?
+    fileprivate var isIdle = false
+    fileprivate var isClosed = false
+    /// The OpenSSL or GnuTLS object, if it has one.
+    fileprivate var tls: UnsafeMutableRawPointer?
+    /// The OpenSSL object of the TLS connection to a proxy that carries it.
+    fileprivate var carrier: UnsafeMutableRawPointer?
+
+    fileprivate init(_ name: UInt64) { self.name = name }
+
+    func isUsed(byOtherThan transfer: CurlTransfer) -> Bool { user.map { $0 !== transfer } ?? false }
+
+    /// Notes that a transfer is about to send on it.
+    func use(by transfer: CurlTransfer) {
+      isIdle = false
+      user = transfer
+    }
   }
 
   private var known: [UInt64: Connection] = [:]
-  private var names: [CInt: UInt64] = [:]
-  private var sockets: Set<CInt> = []
-  /// The OpenSSL or GnuTLS objects of connections that have one.
-  private var tls: [CInt: UnsafeMutableRawPointer] = [:]
-  /// The OpenSSL objects of the TLS connections to proxies that carry them.
-  private var carriers: [CInt: UnsafeMutableRawPointer] = [:]
+  private var bySocket: [CInt: Connection] = [:]
 
-  /// Notes that a transfer is about to send on a connection.
-  mutating func use(_ name: UInt64, by user: AnyObject) {
-    if let socket = known[name]?.socket { wake(socket) }
-    known[name, default: Connection()].user = ObjectIdentifier(user)
-  }
+  /// The connection of this name; `nil` before the first request on it.
+  subscript(name: UInt64) -> Connection? { known[name] }
 
-  func isUsed(_ name: UInt64, byOtherThan user: AnyObject) -> Bool {
-    known[name]?.user.map { $0 != ObjectIdentifier(user) } ?? false
+  /// Notes a connection before the first request on it.
+  mutating func add(_ name: UInt64) -> Connection {
+    let connection = Connection(name)
+    known[name] = connection
+    return connection
   }
 
   /// Notes that a transfer continues on another connection.
-  mutating func leave(_ name: UInt64, by user: AnyObject) {
-    if known[name]?.user == ObjectIdentifier(user) { known[name]?.user = nil }
+  mutating func leave(_ connection: Connection, by transfer: CurlTransfer) {
+    guard connection.user === transfer else { return }
+    connection.user = nil
+    if connection.socket == nil { forget(connection) }
   }
 
   /// Ends a transfer's use; returns the socket if it must not be reused.
@@ -45,59 +61,57 @@ struct RestingConnections {
   /// transfer. `new` is the connection's OpenSSL or GnuTLS object; `nil` if the connection has served before or
   /// uses neither. `carrier` is that of the TLS connection to a proxy that carries it.
   mutating func end(
-    _ name: UInt64, of user: AnyObject, socket: @autoclosure () -> CInt?, tls new: UnsafeMutableRawPointer?,
-    within carrier: UnsafeMutableRawPointer?
+    _ connection: Connection, of transfer: CurlTransfer, socket: @autoclosure () -> CInt?,
+    tls new: UnsafeMutableRawPointer?, within carrier: UnsafeMutableRawPointer?
   ) -> CInt? {
-    guard var connection = known[name], connection.user == ObjectIdentifier(user) else { return nil }
+    guard !connection.isClosed, connection.user === transfer else { return nil }
     connection.user = nil
-    connection.socket = connection.socket ?? socket()
-    guard let socket = connection.socket else {
-      known[name] = nil
-      return nil
+    if connection.socket == nil {
+      guard let socket = socket() else {
+        forget(connection)
+        return nil
+      }
+      connection.socket = socket
+      bySocket[socket] = connection
     }
-    known[name] = connection
-    names[socket] = name
-    if let new { (tls[socket], carriers[socket]) = (new, carrier) }
-    let carrier = carriers[socket]
-    if let known = tls[socket], martlet_tls_has_read(known, carrier == nil ? socket : -1) { return socket }
+    guard let socket = connection.socket else { return nil }
+    if let new { (connection.tls, connection.carrier) = (new, carrier) }
+    let carrier = connection.carrier
+    if let known = connection.tls, martlet_tls_has_read(known, carrier == nil ? socket : -1) { return socket }
     if let carrier, martlet_tls_has_read(carrier, socket) { return socket }
-    sockets.insert(socket)
+    connection.isIdle = true
     return nil
   }
 
-  private mutating func wake(_ socket: CInt) { sockets.remove(socket) }
-
   /// Removes a closed socket, whose number may be used again.
   mutating func closed(_ socket: CInt) {
-    guard let name = names.removeValue(forKey: socket) else { return }
-    known[name] = nil
-    (tls[socket], carriers[socket]) = (nil, nil)
-    wake(socket)
+    if let connection = bySocket.removeValue(forKey: socket) { forget(connection) }
   }
 
-  /// Removes a connection that cannot be reused; returns its socket.
-  ///
-  /// Returns `nil` if the connection can be reused or is not idle.
-  mutating func takeSpoiled(_ name: UInt64) -> CInt? {
-    guard let socket = known[name]?.socket, check(socket) == true else { return nil }
-    return socket
+  private mutating func forget(_ connection: Connection) {
+    connection.isClosed = true
+    if known[connection.name] === connection { known[connection.name] = nil }
   }
 
-  mutating func takeSpoiled() -> [CInt] {
-    let resting = Array(sockets)
+  /// The sockets of all connections that cannot be reused.
+  func takeSpoiled() -> [CInt] {
+    let resting = known.values.compactMap { $0.isIdle ? $0.socket : nil }
     guard !resting.isEmpty, martlet_is_any_readable(resting, resting.count) else { return [] }
     return resting.filter { check($0) == true }
   }
 
-  /// Whether an idle connection cannot be reused, and removes it then.
+  /// Whether an idle connection cannot be reused; `nil` if it is not idle.
+  func check(_ socket: CInt) -> Bool? { bySocket[socket].flatMap { check($0) } }
+
+  /// Whether an idle connection cannot be reused, which is then no longer idle.
   ///
   /// Returns `nil` if it is not idle.
-  mutating func check(_ socket: CInt) -> Bool? {
-    guard sockets.contains(socket) else { return nil }
-    guard martlet_is_any_readable([socket], 1) else { return false }
+  func check(_ connection: Connection) -> Bool? {
+    guard connection.isIdle, let socket = connection.socket else { return nil }
+    guard withUnsafePointer(to: socket, { martlet_is_any_readable($0, 1) }) else { return false }
     // TLS inside a proxy's TLS connection cannot be read from the socket alone.
-    if carriers[socket] == nil, let known = tls[socket], martlet_tls_is_quiet(known, socket) { return false }
-    wake(socket)
+    if connection.carrier == nil, let known = connection.tls, martlet_tls_is_quiet(known, socket) { return false }
+    connection.isIdle = false
     return true
   }
 }

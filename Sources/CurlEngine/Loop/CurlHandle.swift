@@ -28,8 +28,10 @@ final class CurlHandle {
   private var connectionKey = ExclusiveConnections.shared
   private var needsNewConnection = false
   private var lists: [UnsafeMutableRawPointer] = []
-  /// The transfer's connection, identified by its addresses; `nil` without addresses.
-  private(set) var connectionName: UInt64?
+  /// The transfer's connection; `nil` without addresses.
+  private(set) var resting: RestingConnections.Connection?
+  /// The name of the transfer's connection, by its addresses.
+  var connectionName: UInt64? { resting?.name }
   /// Whether the request was sent over HTTP/2, as far as known.
   private(set) var isMultiplexed = false
   /// The transfer's HTTP/2 stream, if libcurl's log contains it.
@@ -253,25 +255,29 @@ final class CurlHandle {
 
   private func willSend(on name: UInt64?) -> Bool {
     guard let transfer else { return false }
+    let known = name.flatMap { loop.resting[$0] }
     let (isReused, isSecure) = (isReused, transfer.job.isSecure)
     isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
     if isReused, CurlLibrary.tellsBeforeSending {
       // libcurl 8.14 sends an http request on a TLS connection to the same host and port.
       let isOther = !isSecure && transfer.route?.proxy?.kind != .https && martlet_easy_has_tls(easy)
-      let isBroken = name.map { loop.broken[$0] != nil } == true || isSpoiled(name, for: transfer)
-      if isOther || isBroken || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
+      let isBroken = loop.broken.count > 0 && name.map { loop.broken[$0] != nil } == true
+      let isUnusable = isOther || isBroken || isSpoiled(known, for: transfer)
+      // A connection that is not open yet has no addresses.
+      if isUnusable || isSecure && !isMultiplexed && (name == nil || isTaken(known, by: transfer)) {
         transfer.isMisplaced = true
         return false
       }
     }
     guard transfer.willSend() else { return false }
     if let name {
-      if connectionName != name {
+      let connection = known ?? loop.resting.add(name)
+      if let resting, resting !== connection {
         leaveConnection(.surely)
-        connectionName.map { loop.resting.leave($0, by: transfer) }
+        loop.resting.leave(resting, by: transfer)
       }
-      connectionName = name
-      loop.uses(transfer, name, isNew: !isReused)
+      resting = connection
+      loop.uses(transfer, connection, isNew: !isReused)
     }
     if waitsForSharing, !isReused { loop.joinable.insert(transfer.job.origin) }
     if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
@@ -300,10 +306,12 @@ final class CurlHandle {
   }
 
   /// Whether libcurl chose a connection with unexpected bytes or an end; abandons it then.
-  private func isSpoiled(_ name: UInt64?, for transfer: CurlTransfer) -> Bool {
-    guard let name, let socket = endOfLast(on: name, before: transfer) ?? loop.resting.takeSpoiled(name) else {
-      return false
-    }
+  private func isSpoiled(_ connection: RestingConnections.Connection?, for transfer: CurlTransfer) -> Bool {
+    guard let connection else { return false }
+    guard
+      let socket = endOfLast(on: connection, before: transfer)
+        ?? (loop.resting.check(connection) == true ? connection.socket : nil)
+    else { return false }
     loop.giveUp(socket)
     return true
   }
@@ -312,22 +320,18 @@ final class CurlHandle {
   ///
   /// Under load, one call of libcurl can send a transfer, receive its response and start the next transfer on the same
   /// connection. Returns the socket if not all bytes that arrived there are taken.
-  private func endOfLast(on name: UInt64, before transfer: CurlTransfer) -> CInt? {
-    guard !isMultiplexed, loop.resting.isUsed(name, byOtherThan: transfer) else { return nil }
-    for handle in loop.handles.values where handle !== self && handle.connectionName == name {
-      guard let last = handle.transfer, last.life.isAlone, let socket = handle.keptSocket else { continue }
-      // It may be the last transfer but one.
-      let spoiled = loop.resting.end(name, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
-      if let spoiled { return spoiled }
-    }
-    return nil
+  private func endOfLast(on connection: RestingConnections.Connection, before transfer: CurlTransfer) -> CInt? {
+    guard !isMultiplexed, let last = connection.user, last !== transfer else { return nil }
+    guard let handle = last.handle, handle.resting === connection, last.life.isAlone else { return nil }
+    // That libcurl has kept the connection shows that the transfer is over; it looks through all connections to tell.
+    let isOver = !last.job.hasBody && last.life.isWhole
+    guard let socket = (isOver ? connection.socket : nil) ?? handle.keptSocket else { return nil }
+    return loop.resting.end(connection, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
   }
 
-  /// Whether libcurl chose an HTTP/1 connection that is in use or not open yet.
-  private func isTaken(_ name: UInt64?, by transfer: CurlTransfer) -> Bool {
-    // A connection that is not open yet has no addresses.
-    guard let name else { return true }
-    return knowsVersion && loop.resting.isUsed(name, byOtherThan: transfer)
+  /// Whether libcurl chose an HTTP/1 connection that is in use.
+  private func isTaken(_ connection: RestingConnections.Connection?, by transfer: CurlTransfer) -> Bool {
+    knowsVersion && connection?.isUsed(byOtherThan: transfer) == true
   }
 
   var hasOwnConnection: Bool { connectionKey != ExclusiveConnections.shared }
@@ -364,7 +368,9 @@ final class CurlHandle {
       (connectionNumber, isWritingHead) = (UInt64(stream), false)
       // libcurl before 7.80 names the connection that it has chosen just before it sends. Sending on one that was
       // abandoned fails, and libcurl continues on a new connection.
-      if !CurlLibrary.tellsBeforeSending, let transfer { _ = isSpoiled(connectionNumber, for: transfer) }
+      if !CurlLibrary.tellsBeforeSending, let transfer {
+        _ = isSpoiled(connectionNumber.flatMap { loop.resting[$0] }, for: transfer)
+      }
     case 2 where !isRepeating:
       guard let connectionName else { return }
       loop.goaways[connectionName] = GoAway(lastStream: stream, error: error)
@@ -395,7 +401,9 @@ final class CurlHandle {
     let text = transfer?.explained(error, code, isReused: isReused) ?? error
     var result = CurlTransfer.Result(code: code, text: text, isReused: isReused)
     result.refusal = transfer?.route?.refusal(easy)
-    if let goAway = connectionName.flatMap({ loop.goaways[$0] }) { result.note(goAway, of: stream) }
+    if loop.goaways.count > 0, let goAway = connectionName.flatMap({ loop.goaways[$0] }) {
+      result.note(goAway, of: stream)
+    }
     return result
   }
 
@@ -432,7 +440,7 @@ final class CurlHandle {
   func release() {
     transfer?.handle = nil
     transfer = nil
-    (connectionName, connectionNumber, stream, tls, proxyTLS) = (nil, nil, nil, nil, nil)
+    (resting, connectionNumber, stream, tls, proxyTLS) = (nil, nil, nil, nil, nil)
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
     (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)

@@ -63,10 +63,11 @@ extension CurlLoop {
   }
 
   /// Notes that a transfer is about to send on a connection.
-  func uses(_ transfer: CurlTransfer, _ connection: UInt64, isNew: Bool) {
+  func uses(_ transfer: CurlTransfer, _ connection: RestingConnections.Connection, isNew: Bool) {
     // Of an earlier connection with the same addresses.
-    if isNew, goaways.count > 0 || broken.count > 0 { (goaways[connection], broken[connection]) = (nil, nil) }
-    resting.use(connection, by: transfer)
+    let name = connection.name
+    if isNew, goaways.count > 0 || broken.count > 0 { (goaways[name], broken[name]) = (nil, nil) }
+    connection.use(by: transfer)
   }
 
   /// Tells libcurl which directions are paused, and resumes the others.

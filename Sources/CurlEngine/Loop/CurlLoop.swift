@@ -345,7 +345,7 @@ final class CurlLoop {
       exclusive.giveBack(transfer)
       if transfer.job.hasBody { uploads.remove(transfer) }
       let isReusable = isClean && transfer.life.isAlone
-      let spoiled = handle.connectionName.flatMap {
+      let spoiled = handle.resting.flatMap {
         resting.end(
           $0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls, within: handle.proxyTLS)
       }

@@ -224,7 +224,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
     // The request was not sent yet, so this is a proxy's response.
-    if life.sends.count == 0, let route, route.proxy != nil {
+    if let route, route.proxy != nil, life.sends.count == 0 {
       connectAnswer = connectAnswer ?? CurlConnectAnswer()
       return connectAnswer?.read(line, handle, route, proxySink) ?? false
     }

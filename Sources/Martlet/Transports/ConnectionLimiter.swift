@@ -19,12 +19,45 @@ final class ConnectionLimiter: Sendable {
     let result: OneShot<ConnectionSlot>
   }
 
+  /// The exchanges with one origin, under the lock of the limiter.
+  ///
+  /// A slot keeps its site, so that an exchange looks up its origin only once.
+  fileprivate final class Site: @unchecked Sendable {
+    let origin: Origin
+    private var agreed = Line(isMultiplexed: false)
+    private var multiplexed = Line(isMultiplexed: true)
+
+    init(_ origin: Origin) { self.origin = origin }
+
+    subscript(kind: Pool.Kind) -> Line {
+      _read { if kind == .agreed { yield agreed } else { yield multiplexed } }
+      _modify { if kind == .agreed { yield &agreed } else { yield &multiplexed } }
+    }
+
+    var isIdle: Bool { agreed.isIdle && multiplexed.isIdle }
+    var active: Int { agreed.load.active + multiplexed.load.active }
+    var connections: Int { agreed.load.connections + multiplexed.load.connections }
+    var waiting: Int { agreed.waiting + multiplexed.waiting }
+  }
+
   /// Exchanges that can share connections.
   fileprivate struct Pool: Hashable {
     enum Kind { case agreed, multiplexed }
 
-    let origin: Origin
+    let site: Site
     let kind: Kind
+
+    var line: Line {
+      _read { yield site[kind] }
+      nonmutating _modify { yield &site[kind] }
+    }
+
+    static func == (left: Pool, right: Pool) -> Bool { left.site === right.site && left.kind == right.kind }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(ObjectIdentifier(site))
+      hasher.combine(kind)
+    }
   }
 
   /// How a request shares its connection.
@@ -75,24 +108,42 @@ final class ConnectionLimiter: Sendable {
     var queue = FirstInFirstOut<Waiter>()
     var exclusiveQueue = FirstInFirstOut<Waiter>()
 
-    init(_ pool: Pool) { load = Load(isMultiplexed: pool.kind == .multiplexed) }
+    init(isMultiplexed: Bool) { load = Load(isMultiplexed: isMultiplexed) }
+
+    var isIdle: Bool { load.active == 0 && waiting == 0 }
   }
 
   private struct State {
     var active = 0
     /// The number of connections that they need.
     var connections = 0
-    var lines: [Pool: Line] = [:]
+    var sites: [Origin: Site] = [:]
+    /// The site of the last exchange: a client often has one server.
+    var last: Site?
     /// The pools with waiting requests.
     var crowded: Set<Pool> = []
     var nextNumber = 0
 
+    mutating func pool(_ origin: Origin, _ version: Version) -> Pool {
+      let site = last.flatMap { $0.origin == origin ? $0 : nil } ?? sites[origin] ?? Site(origin)
+      if last !== site {
+        last = site
+        sites[origin] = site
+      }
+      return Pool(site: site, kind: version == .multiplexed ? .multiplexed : .agreed)
+    }
+
     mutating func change(_ pool: Pool, _ change: (inout Load) -> Void) {
-      var load = lines[pool]?.load ?? Line(pool).load
-      connections -= load.connections
-      change(&load)
-      connections += load.connections
-      lines[pool, default: Line(pool)].load = load
+      connections -= pool.line.load.connections
+      change(&pool.line.load)
+      connections += pool.line.load.connections
+    }
+
+    /// Forgets an idle site, unless there are few, which are kept for the next request to the same origin.
+    mutating func forget(_ site: Site) {
+      guard sites.count > 32, site.isIdle else { return }
+      sites[site.origin] = nil
+      if last === site { last = nil }
     }
   }
 
@@ -109,24 +160,22 @@ final class ConnectionLimiter: Sendable {
 
   /// The numbers of slots in use and of waiting requests, for tests.
   var counts: (active: Int, waiting: Int) {
-    state.withLock { ($0.active, $0.lines.values.reduce(0) { $0 + $1.waiting }) }
+    state.withLock { ($0.active, $0.sites.values.reduce(0) { $0 + $1.waiting }) }
   }
 
   /// Whether exchanges with an origin are known to share connections.
   func isMultiplexed(_ origin: Origin) -> Bool {
-    state.withLock { $0.lines[pool(origin, .agreed)]?.load.isMultiplexed ?? false }
+    state.withLock { $0.sites[origin]?[.agreed].load.isMultiplexed ?? false }
   }
 
   func take(for origin: Origin, _ version: Version = .agreed) -> ConnectionSlot? {
-    let taken = state.withLock { state in
-      let pool = self.pool(origin, version)
-      return take(pool, isExclusive: version == .exclusive, &state) ? pool : nil
+    let taken: Pool? = state.withLock { state in
+      let pool = state.pool(origin, version)
+      if take(pool, isExclusive: version == .exclusive, &state) { return pool }
+      state.forget(pool.site)
+      return nil
     }
     return taken.map { ConnectionSlot(limiter: self, pool: $0, isExclusive: version == .exclusive) }
-  }
-
-  private func pool(_ origin: Origin, _ version: Version) -> Pool {
-    Pool(origin: origin, kind: version == .multiplexed ? .multiplexed : .agreed)
   }
 
   /// Takes a slot for a pool if there is room.
@@ -142,17 +191,16 @@ final class ConnectionLimiter: Sendable {
 
   /// The load of a pool with one more exchange; `nil` above a limit.
   private func load(_ pool: Pool, oneMore isExclusive: Bool, _ state: State) -> Load? {
-    let load = state.lines[pool]?.load ?? Line(pool).load
-    let other = state.lines[Pool(origin: pool.origin, kind: pool.kind == .agreed ? .multiplexed : .agreed)]?.load
+    let load = pool.line.load
     if let requests = limits.requests {
-      guard load.active + (other?.active ?? 0) < requests else { return nil }
+      guard pool.site.active < requests else { return nil }
     } else if load.isMultiplexed {
       guard load.active < max(Self.streams, limits.perOrigin) else { return nil }
     }
     var next = load
     next.add(isExclusive: isExclusive)
     let added = next.connections - load.connections
-    let connections = next.connections + (other?.connections ?? 0)
+    let connections = pool.site.connections + added
     guard added == 0 || connections <= limits.perOrigin && state.connections + added <= limits.total else { return nil }
     return next
   }
@@ -165,11 +213,11 @@ final class ConnectionLimiter: Sendable {
   ) async throws -> ConnectionSlot {
     let isExclusive = version == .exclusive
     let (pool, waiter): (Pool, Waiter?) = state.withLock { state in
-      let pool = self.pool(origin, version)
+      let pool = state.pool(origin, version)
       if take(pool, isExclusive: isExclusive, &state) { return (pool, nil) }
       state.nextNumber += 1
       let waiter = Waiter(number: state.nextNumber, result: OneShot())
-      state.lines[pool, default: Line(pool)][isExclusive].append(waiter)
+      pool.line[isExclusive].append(waiter)
       state.crowded.insert(pool)
       return (pool, waiter)
     }
@@ -203,10 +251,7 @@ final class ConnectionLimiter: Sendable {
     let served: [Served] = state.withLock { state in
       state.active -= 1
       state.change(pool) { $0.remove(isExclusive: isExclusive) }
-      // Idle pools are kept for the next request to the same origin, unless there are more than 32 pools.
-      if let line = state.lines[pool], line.load.active == 0, line.waiting == 0, state.lines.count > 32 {
-        state.lines[pool] = nil
-      }
+      state.forget(pool.site)
       return serve(&state)
     }
     hand(served)
@@ -219,7 +264,8 @@ final class ConnectionLimiter: Sendable {
   /// exchange with this server has its own connection.
   fileprivate func note(_ pool: Pool, isMultiplexed: Bool, isExclusive: Bool) -> Bool {
     let (served, isExclusive): ([Served], Bool) = state.withLock { state in
-      guard let load = state.lines[pool]?.load, load.isMultiplexed != isMultiplexed else { return ([], isExclusive) }
+      let load = pool.line.load
+      guard load.isMultiplexed != isMultiplexed else { return ([], isExclusive) }
       guard isMultiplexed || load.active <= limits.perOrigin else {
         if !isExclusive { state.change(pool) { $0.exclusive += 1 } }
         return ([], true)
@@ -243,10 +289,10 @@ final class ConnectionLimiter: Sendable {
     var served: [Served] = []
     while !state.crowded.isEmpty, let next = nextServed(state) {
       guard take(next.pool, isExclusive: next.isExclusive, &state) else { break }
-      if let waiter = state.lines[next.pool]?[next.isExclusive].popFirst() {
+      if let waiter = next.pool.line[next.isExclusive].popFirst() {
         served.append((waiter, next.pool, next.isExclusive))
       }
-      if state.lines[next.pool]?.waiting == 0 { state.crowded.remove(next.pool) }
+      if next.pool.line.waiting == 0 { state.crowded.remove(next.pool) }
     }
     return served
   }
@@ -262,9 +308,8 @@ final class ConnectionLimiter: Sendable {
   private func nextServed(_ state: State) -> (pool: Pool, isExclusive: Bool)? {
     var best: (number: Int, pool: Pool, isExclusive: Bool)?
     for pool in state.crowded {
-      guard let line = state.lines[pool] else { continue }
       for isExclusive in [false, true] {
-        guard let number = line[isExclusive].first?.number, best.map({ number < $0.number }) ?? true,
+        guard let number = pool.line[isExclusive].first?.number, best.map({ number < $0.number }) ?? true,
           load(pool, oneMore: isExclusive, state) != nil
         else { continue }
         best = (number, pool, isExclusive)
@@ -275,10 +320,10 @@ final class ConnectionLimiter: Sendable {
 
   private func leave(_ number: Int, _ pool: Pool, isExclusive: Bool) {
     let removed: Waiter? = state.withLock { state in
-      let removed = state.lines[pool]?[isExclusive].removeFirst { $0.number == number }
-      if let line = state.lines[pool], line.waiting == 0 {
+      let removed = pool.line[isExclusive].removeFirst { $0.number == number }
+      if pool.line.waiting == 0 {
         state.crowded.remove(pool)
-        if line.load.active == 0, state.lines.count > 32 { state.lines[pool] = nil }
+        state.forget(pool.site)
       }
       return removed
     }
