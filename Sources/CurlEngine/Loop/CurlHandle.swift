@@ -88,7 +88,7 @@ final class CurlHandle {
   var isHTTP2: Bool { martlet_easy_tls(easy).map { martlet_tls_is_http2($0) } ?? false }
 
   /// Whether TLS reveals the negotiated version.
-  private var knowsVersion: Bool { martlet_easy_tls(easy) != nil }
+  var knowsVersion: Bool { martlet_easy_tls(easy) != nil }
 
   /// Sets up the handle for a transfer; returns libcurl's code.
   ///
@@ -303,35 +303,6 @@ final class CurlHandle {
     guard closesKeptConnection || transfer.job.lines.closesConnection else { return }
     _ = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 0)
     isPlain = false
-  }
-
-  /// Whether libcurl chose a connection with unexpected bytes or an end; abandons it then.
-  private func isSpoiled(_ connection: RestingConnections.Connection?, for transfer: CurlTransfer) -> Bool {
-    guard let connection else { return false }
-    guard
-      let socket = endOfLast(on: connection, before: transfer)
-        ?? (loop.resting.check(connection) == true ? connection.socket : nil)
-    else { return false }
-    loop.giveUp(socket)
-    return true
-  }
-
-  /// Ends the last transfer's use of an HTTP/1 connection, if the loop does not know its end yet.
-  ///
-  /// Under load, one call of libcurl can send a transfer, receive its response and start the next transfer on the same
-  /// connection. Returns the socket if not all bytes that arrived there are taken.
-  private func endOfLast(on connection: RestingConnections.Connection, before transfer: CurlTransfer) -> CInt? {
-    guard !isMultiplexed, let last = connection.user, last !== transfer else { return nil }
-    guard let handle = last.handle, handle.resting === connection, last.life.isAlone else { return nil }
-    // That libcurl has kept the connection shows that the transfer is over; it looks through all connections to tell.
-    let isOver = !last.job.hasBody && last.life.isWhole
-    guard let socket = (isOver ? connection.socket : nil) ?? handle.keptSocket else { return nil }
-    return loop.resting.end(connection, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
-  }
-
-  /// Whether libcurl chose an HTTP/1 connection that is in use.
-  private func isTaken(_ connection: RestingConnections.Connection?, by transfer: CurlTransfer) -> Bool {
-    knowsVersion && connection?.isUsed(byOtherThan: transfer) == true
   }
 
   var hasOwnConnection: Bool { connectionKey != ExclusiveConnections.shared }
