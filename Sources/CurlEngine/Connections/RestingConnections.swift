@@ -136,7 +136,8 @@ extension CurlHandle {
     guard !isMultiplexed, let last = connection.user, last !== transfer else { return nil }
     guard let handle = last.handle, handle.resting === connection, last.life.isAlone else { return nil }
     // That libcurl has kept the connection shows that the transfer is over; it looks through all connections to tell.
-    let isOver = !last.job.hasBody && last.life.isWhole
+    // Where HTTP/2 is possible, libcurl may have chosen a connection on which the transfer still sends.
+    let isOver = !last.job.isSecure && !last.hasPriorKnowledge && !last.job.hasBody && last.life.isWhole
     guard let socket = (isOver ? connection.socket : nil) ?? handle.keptSocket else { return nil }
     return loop.resting.end(connection, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
   }

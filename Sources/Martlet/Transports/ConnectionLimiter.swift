@@ -19,45 +19,54 @@ final class ConnectionLimiter: Sendable {
     let result: OneShot<ConnectionSlot>
   }
 
-  /// The exchanges with one origin, under the lock of the limiter.
-  ///
-  /// A slot keeps its site, so that an exchange looks up its origin only once.
+  /// What the exchanges with one origin need together, under the lock of the limiter.
   fileprivate final class Site: @unchecked Sendable {
     let origin: Origin
-    private var agreed = Line(isMultiplexed: false)
-    private var multiplexed = Line(isMultiplexed: true)
+    var active = 0
+    /// The number of connections that they need.
+    var connections = 0
 
     init(_ origin: Origin) { self.origin = origin }
-
-    subscript(kind: Pool.Kind) -> Line {
-      _read { if kind == .agreed { yield agreed } else { yield multiplexed } }
-      _modify { if kind == .agreed { yield &agreed } else { yield &multiplexed } }
-    }
-
-    var isIdle: Bool { agreed.isIdle && multiplexed.isIdle }
-    var active: Int { agreed.load.active + multiplexed.load.active }
-    var connections: Int { agreed.load.connections + multiplexed.load.connections }
-    var waiting: Int { agreed.waiting + multiplexed.waiting }
   }
 
-  /// Exchanges that can share connections.
-  fileprivate struct Pool: Hashable {
-    enum Kind { case agreed, multiplexed }
-
+  /// Exchanges that can share connections, under the lock of the limiter.
+  ///
+  /// A slot keeps its pool, so that an exchange looks up its origin only once.
+  fileprivate final class Pool: @unchecked Sendable {
     let site: Site
-    let kind: Kind
+    var load: Load
+    /// The waiting requests, in order of arrival.
+    var queue = FirstInFirstOut<Waiter>()
+    var exclusiveQueue = FirstInFirstOut<Waiter>()
 
-    var line: Line {
-      _read { yield site[kind] }
-      nonmutating _modify { yield &site[kind] }
+    init(_ site: Site, isMultiplexed: Bool) { (self.site, load) = (site, Load(isMultiplexed: isMultiplexed)) }
+
+    var waiting: Int { queue.count + exclusiveQueue.count }
+
+    func first(isExclusive: Bool) -> Waiter? { isExclusive ? exclusiveQueue.first : queue.first }
+
+    func append(_ waiter: Waiter, isExclusive: Bool) {
+      if isExclusive { exclusiveQueue.append(waiter) } else { queue.append(waiter) }
     }
 
-    static func == (left: Pool, right: Pool) -> Bool { left.site === right.site && left.kind == right.kind }
+    func popFirst(isExclusive: Bool) -> Waiter? { isExclusive ? exclusiveQueue.popFirst() : queue.popFirst() }
 
-    func hash(into hasher: inout Hasher) {
-      hasher.combine(ObjectIdentifier(site))
-      hasher.combine(kind)
+    func remove(_ number: Int, isExclusive: Bool) -> Waiter? {
+      isExclusive ? exclusiveQueue.removeFirst { $0.number == number } : queue.removeFirst { $0.number == number }
     }
+  }
+
+  /// The pools of an origin.
+  private struct Pools {
+    let agreed: Pool
+    let multiplexed: Pool
+
+    init(_ origin: Origin) {
+      let site = Site(origin)
+      (agreed, multiplexed) = (Pool(site, isMultiplexed: false), Pool(site, isMultiplexed: true))
+    }
+
+    var waiting: Int { agreed.waiting + multiplexed.waiting }
   }
 
   /// How a request shares its connection.
@@ -102,48 +111,44 @@ final class ConnectionLimiter: Sendable {
     }
   }
 
-  fileprivate struct Line {
-    var load: Load
-    /// The waiting requests, in order of arrival.
-    var queue = FirstInFirstOut<Waiter>()
-    var exclusiveQueue = FirstInFirstOut<Waiter>()
-
-    init(isMultiplexed: Bool) { load = Load(isMultiplexed: isMultiplexed) }
-
-    var isIdle: Bool { load.active == 0 && waiting == 0 }
-  }
-
   private struct State {
     var active = 0
     /// The number of connections that they need.
     var connections = 0
-    var sites: [Origin: Site] = [:]
-    /// The site of the last exchange: a client often has one server.
-    var last: Site?
+    var pools: [Origin: Pools] = [:]
+    /// The pools of the last exchange: a client often has one server.
+    var last: Pools?
     /// The pools with waiting requests.
-    var crowded: Set<Pool> = []
+    var crowded: [ObjectIdentifier: Pool] = [:]
     var nextNumber = 0
 
     mutating func pool(_ origin: Origin, _ version: Version) -> Pool {
-      let site = last.flatMap { $0.origin == origin ? $0 : nil } ?? sites[origin] ?? Site(origin)
-      if last !== site {
-        last = site
-        sites[origin] = site
+      if last?.agreed.site.origin != origin {
+        let found = pools[origin] ?? Pools(origin)
+        pools[origin] = found
+        last = found
       }
-      return Pool(site: site, kind: version == .multiplexed ? .multiplexed : .agreed)
+      // There is one now.
+      let found = last ?? Pools(origin)
+      return version == .multiplexed ? found.multiplexed : found.agreed
     }
 
     mutating func change(_ pool: Pool, _ change: (inout Load) -> Void) {
-      connections -= pool.line.load.connections
-      change(&pool.line.load)
-      connections += pool.line.load.connections
+      let old = pool.load
+      change(&pool.load)
+      let added = pool.load.connections - old.connections
+      connections += added
+      pool.site.connections += added
+      pool.site.active += pool.load.active - old.active
     }
 
-    /// Forgets an idle site, unless there are few, which are kept for the next request to the same origin.
+    /// Forgets an idle origin, unless there are few, which are kept for the next request.
     mutating func forget(_ site: Site) {
-      guard sites.count > 32, site.isIdle else { return }
-      sites[site.origin] = nil
-      if last === site { last = nil }
+      guard pools.count > 32, site.active == 0 else { return }
+      // A late waiter may have the site of an origin that has another one by now.
+      guard let known = pools[site.origin], known.agreed.site === site, known.waiting == 0 else { return }
+      pools[site.origin] = nil
+      if last?.agreed.site === site { last = nil }
     }
   }
 
@@ -160,12 +165,12 @@ final class ConnectionLimiter: Sendable {
 
   /// The numbers of slots in use and of waiting requests, for tests.
   var counts: (active: Int, waiting: Int) {
-    state.withLock { ($0.active, $0.sites.values.reduce(0) { $0 + $1.waiting }) }
+    state.withLock { ($0.active, $0.pools.values.reduce(0) { $0 + $1.waiting }) }
   }
 
   /// Whether exchanges with an origin are known to share connections.
   func isMultiplexed(_ origin: Origin) -> Bool {
-    state.withLock { $0.sites[origin]?[.agreed].load.isMultiplexed ?? false }
+    state.withLock { $0.pools[origin]?.agreed.load.isMultiplexed ?? false }
   }
 
   func take(for origin: Origin, _ version: Version = .agreed) -> ConnectionSlot? {
@@ -191,7 +196,7 @@ final class ConnectionLimiter: Sendable {
 
   /// The load of a pool with one more exchange; `nil` above a limit.
   private func load(_ pool: Pool, oneMore isExclusive: Bool, _ state: State) -> Load? {
-    let load = pool.line.load
+    let load = pool.load
     if let requests = limits.requests {
       guard pool.site.active < requests else { return nil }
     } else if load.isMultiplexed {
@@ -217,8 +222,8 @@ final class ConnectionLimiter: Sendable {
       if take(pool, isExclusive: isExclusive, &state) { return (pool, nil) }
       state.nextNumber += 1
       let waiter = Waiter(number: state.nextNumber, result: OneShot())
-      pool.line[isExclusive].append(waiter)
-      state.crowded.insert(pool)
+      pool.append(waiter, isExclusive: isExclusive)
+      state.crowded[ObjectIdentifier(pool)] = pool
       return (pool, waiter)
     }
     guard let waiter else { return ConnectionSlot(limiter: self, pool: pool, isExclusive: isExclusive) }
@@ -264,7 +269,7 @@ final class ConnectionLimiter: Sendable {
   /// exchange with this server has its own connection.
   fileprivate func note(_ pool: Pool, isMultiplexed: Bool, isExclusive: Bool) -> Bool {
     let (served, isExclusive): ([Served], Bool) = state.withLock { state in
-      let load = pool.line.load
+      let load = pool.load
       guard load.isMultiplexed != isMultiplexed else { return ([], isExclusive) }
       guard isMultiplexed || load.active <= limits.perOrigin else {
         if !isExclusive { state.change(pool) { $0.exclusive += 1 } }
@@ -289,10 +294,10 @@ final class ConnectionLimiter: Sendable {
     var served: [Served] = []
     while !state.crowded.isEmpty, let next = nextServed(state) {
       guard take(next.pool, isExclusive: next.isExclusive, &state) else { break }
-      if let waiter = next.pool.line[next.isExclusive].popFirst() {
+      if let waiter = next.pool.popFirst(isExclusive: next.isExclusive) {
         served.append((waiter, next.pool, next.isExclusive))
       }
-      if next.pool.line.waiting == 0 { state.crowded.remove(next.pool) }
+      if next.pool.waiting == 0 { state.crowded[ObjectIdentifier(next.pool)] = nil }
     }
     return served
   }
@@ -307,9 +312,9 @@ final class ConnectionLimiter: Sendable {
   /// The longest waiting request for which there is room.
   private func nextServed(_ state: State) -> (pool: Pool, isExclusive: Bool)? {
     var best: (number: Int, pool: Pool, isExclusive: Bool)?
-    for pool in state.crowded {
+    for pool in state.crowded.values {
       for isExclusive in [false, true] {
-        guard let number = pool.line[isExclusive].first?.number, best.map({ number < $0.number }) ?? true,
+        guard let number = pool.first(isExclusive: isExclusive)?.number, best.map({ number < $0.number }) ?? true,
           load(pool, oneMore: isExclusive, state) != nil
         else { continue }
         best = (number, pool, isExclusive)
@@ -320,23 +325,14 @@ final class ConnectionLimiter: Sendable {
 
   private func leave(_ number: Int, _ pool: Pool, isExclusive: Bool) {
     let removed: Waiter? = state.withLock { state in
-      let removed = pool.line[isExclusive].removeFirst { $0.number == number }
-      if pool.line.waiting == 0 {
-        state.crowded.remove(pool)
+      let removed = pool.remove(number, isExclusive: isExclusive)
+      if pool.waiting == 0 {
+        state.crowded[ObjectIdentifier(pool)] = nil
         state.forget(pool.site)
       }
       return removed
     }
     _ = removed
-  }
-}
-
-extension ConnectionLimiter.Line {
-  fileprivate var waiting: Int { queue.count + exclusiveQueue.count }
-
-  fileprivate subscript(isExclusive: Bool) -> FirstInFirstOut<ConnectionLimiter.Waiter> {
-    _read { if isExclusive { yield exclusiveQueue } else { yield queue } }
-    _modify { if isExclusive { yield &exclusiveQueue } else { yield &queue } }
   }
 }
 

@@ -1,5 +1,6 @@
 #if os(Linux)
   import Foundation
+  import MartletTesting
   import TestSupport
   import Testing
 
@@ -114,7 +115,8 @@
         budget.scope = .tag
         budget.file = folder.url.appending(path: "budget")
         let now = Date(timeIntervalSince1970: 1_700_000_000)
-        let timeline = Timeline(ContinuousClock())
+        // No save of its own interferes.
+        let timeline = Timeline(TestClock(advancing: .manually))
         let ledger = DataLedger(budget)
         ledger.add(100, "a", now: { now }, timeline)
         try await ledger.save(now: now)

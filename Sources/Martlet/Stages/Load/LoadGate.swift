@@ -180,6 +180,11 @@ struct LoadGate {
     return queue.remove(id)
   }
 
+  /// Takes back the token of an exchange that does not go yet.
+  mutating func takeBackToken() {
+    if let rate { bucket.giveBack(rate) }
+  }
+
   // MARK: Exchanges
 
   /// Notes the response of an exchange, or its failure.
@@ -202,10 +207,10 @@ struct LoadGate {
     return []
   }
 
-  /// Frees the place of an exchange, and serves the queue.
-  mutating func release(now: Duration) -> [Served] {
+  /// Frees the place of an exchange; returns whether the queue is to be served.
+  mutating func release() -> Bool {
     inFlight = max(inFlight - 1, 0)
-    return serve(now: now)
+    return !queue.isEmpty
   }
 
   private mutating func refuseAll() -> [Served] {
@@ -217,7 +222,8 @@ struct LoadGate {
   // MARK: The server's words
 
   /// Notes that the server wants no requests until a time.
-  mutating func pause(until time: Duration) {
+  mutating func pause(until time: Duration, now: Duration) {
+    let time = min(time, now + rules.rate.maximumPause)
     pausedUntil = max(pausedUntil ?? time, time)
   }
 

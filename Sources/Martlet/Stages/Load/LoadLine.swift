@@ -48,31 +48,37 @@ final class LoadLine: Sendable {
   }
 
   /// A request that waits.
-  final class Waiter: Watched {
-    /// When the wait began, by the clock of the request's client.
-    let since: Duration
+  final class Waiter: Sendable {
     /// Whether it goes as the probe of its circuit, or a ``LoadRefusal``.
     let result = OneShot<Bool>()
     fileprivate let id: UInt64
     private let line: LoadLine
 
-    fileprivate init(_ id: UInt64, _ line: LoadLine, since: Duration) {
-      (self.id, self.line, self.since) = (id, line, since)
-    }
+    fileprivate init(_ id: UInt64, _ line: LoadLine) { (self.id, self.line) = (id, line) }
 
-    /// The end of the wait, if it does not end earlier.
-    var end: Duration { since + line.maximumWait }
-
-    func checkLimits(now: Duration) -> Duration? {
-      guard now >= end else { return end }
-      leave(LoadRefusal(.waitedTooLong(maximum: line.maximumWait)))
-      return nil
-    }
+    var maximumWait: Duration { line.maximumWait }
 
     /// Ends the wait with an error.
     func leave(_ error: any Error) {
       line.leave(id)
       result.resolve(.failure(error))
+    }
+  }
+
+  /// The wait of a request, by the clock of its client.
+  final class Wait: Watched {
+    let since: Duration
+    private let waiter: Waiter
+
+    init(_ waiter: Waiter, since: Duration) { (self.waiter, self.since) = (waiter, since) }
+
+    /// The end of the wait, if it does not end earlier.
+    var end: Duration { since + waiter.maximumWait }
+
+    func checkLimits(now: Duration) -> Duration? {
+      guard now >= end else { return end }
+      waiter.leave(LoadRefusal(.waitedTooLong(maximum: waiter.maximumWait)))
+      return nil
     }
   }
 
@@ -122,10 +128,10 @@ final class LoadLine: Sendable {
 
   /// A request arrives.
   ///
-  /// Clients that share the line have timelines of their own: `time` is the request's, and `rest` what is left for it.
-  func arrive(priority: Int, caller: FairQueue.Caller, rest: Duration?, time: Duration) -> Arrival {
+  /// Clients that share the line have timelines of their own: `end` is the request's, by its own timeline.
+  func arrive(priority: Int, caller: FairQueue.Caller, end: Duration?, by own: Timeline) -> Arrival {
     let now = timeline.now()
-    let end = rest.map { now + $0 }
+    let end = end.map { now + ($0 - own.now()) }
     let (arrival, timer): (Arrival, Duration?) = state.withLock { state in
       state.nextID += 1
       let id = state.nextID
@@ -133,7 +139,7 @@ final class LoadLine: Sendable {
       case .goes(let isProbe): return (.goes(isProbe: isProbe), nil)
       case .refused(let refusal): return (.refused(refusal), nil)
       case .waits:
-        let waiter = Waiter(id, self, since: time)
+        let waiter = Waiter(id, self)
         state.waiters[id] = waiter
         return (.waits(waiter), state.newTimer(now))
       }
@@ -174,12 +180,19 @@ final class LoadLine: Sendable {
   }
 
   /// Frees a place.
-  func release() { change { gate, now in (gate.release(now: now), ()) } }
+  func release() {
+    let isAwaited = state.withLock { $0.gate.release() }
+    if isAwaited { change { gate, now in (gate.serve(now: now), ()) } }
+  }
 
   /// Notes that the server wants no requests until a time.
   func pause(until time: Duration) {
-    state.withLock { $0.gate.pause(until: time) }
+    let now = timeline.now()
+    state.withLock { $0.gate.pause(until: time, now: now) }
   }
+
+  /// Takes back the token of a request that returns to the line.
+  func takeBackToken() { state.withLock { $0.gate.takeBackToken() } }
 
   var isPaused: Bool {
     let now = timeline.now()

@@ -27,11 +27,12 @@ struct LoadStage: Stage {
   private func wait(_ waiter: LoadLine.Waiter, _ pass: LoadPass, _ context: RequestContext) async throws {
     let (call, lane) = (context.call, context.lane)
     call.report(.waiting(.turn))
-    call.core.watchdog.watch(waiter, next: waiter.end)
+    let wait = LoadLine.Wait(waiter, since: call.core.timeline.now())
+    call.core.watchdog.watch(wait, next: wait.end)
     let token = call.abortSource.onAbort { waiter.leave($0) }
     let other = lane?.abortSource.onAbort { waiter.leave($0) }
     defer {
-      call.core.watchdog.forget(waiter)
+      call.core.watchdog.forget(wait)
       call.abortSource.remove(token)
       if let other { lane?.abortSource.remove(other) }
     }
@@ -42,7 +43,7 @@ struct LoadStage: Stage {
     }
     pass.heedPause()
     call.report(.running)
-    call.note(.load(.waited(call.core.timeline.now() - waiter.since)))
+    call.note(.load(.waited(call.core.timeline.now() - wait.since)))
   }
 
   @inline(never) private func heard(
@@ -144,8 +145,9 @@ final class LoadPass: Sendable {
   func advance(_ context: RequestContext) throws -> LoadLine.Waiter? {
     let call = context.call
     // Before a wait for a rate.
-    if lines.count > 1, let refusal = last?.circuitRefusal() { throw error(refusal, call) }
-    let now = call.core.timeline.now()
+    if lines.count > 1 || context.lane?.isHedge == true, let refusal = last?.circuitRefusal() {
+      throw error(refusal, call)
+    }
     while let line = state.withLock({ state in state.next < lines.count ? lines[state.next] : nil }) {
       if context.lane?.isHedge == true {
         guard context.lane?.isLost != true, line.takeAtOnce() else { throw LoadBusy() }
@@ -153,7 +155,7 @@ final class LoadPass: Sendable {
         continue
       }
       switch line.arrive(
-        priority: call.options.priority, caller: call.caller, rest: call.end.map { $0 - now }, time: now)
+        priority: call.options.priority, caller: call.caller, end: call.end, by: call.core.timeline)
       {
       case .goes(let isProbe): entered(isProbe: isProbe)
       case .waits(let waiter): return waiter
@@ -182,7 +184,9 @@ final class LoadPass: Sendable {
       state.returns += 1
       return true
     }
-    if goesBack { last.release() }
+    guard goesBack else { return }
+    last.release()
+    lines[index].takeBackToken()
   }
 
   /// Notes how the exchange went.

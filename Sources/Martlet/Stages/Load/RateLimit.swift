@@ -141,6 +141,9 @@ struct RateBucket {
     updated = now
   }
 
+  /// Gives a token back that was not used.
+  mutating func giveBack(_ rate: Rate) { tokens = tokens.map { min($0 + 1, rate.burst) } }
+
   /// The time of the next token: now, if there is one.
   func next(_ rate: Rate, now: Duration) -> Duration {
     let missing = 1 - available(rate, now)

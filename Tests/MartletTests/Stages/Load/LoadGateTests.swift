@@ -128,13 +128,13 @@ import Testing
     rules.rate = .server
     rules.maximumWait = .seconds(30)
     var gate = LoadGate(rules)
-    gate.pause(until: .seconds(20))
+    gate.pause(until: .seconds(20), now: .zero)
 
     #expect(gate.arrive(.init(id: 1), now: .zero) == .waits)
     #expect(gate.nextTime(now: .zero) == .seconds(20))
     #expect(gate.serve(now: .seconds(19)).isEmpty)
     #expect(gate.serve(now: .seconds(20)).map(\.id) == [1])
-    gate.pause(until: .seconds(1_000_000))
+    gate.pause(until: .seconds(1_000_000), now: .seconds(21))
     #expect(gate.arrive(.init(id: 2), now: .seconds(21)) == .refused(.paused(for: .seconds(60), maximum: .seconds(30))))
     // The clock was set back.
     _ = gate.arrive(.init(id: 3), now: .seconds(-1_000_000))
@@ -142,7 +142,8 @@ import Testing
 
     rules.rate.maximumPause = .zero
     var unimpressed = LoadGate(rules)
-    unimpressed.pause(until: .seconds(9))
+    unimpressed.pause(until: .seconds(9), now: .zero)
+    #expect(unimpressed.pauseLeft(now: .zero) == nil)
     #expect(unimpressed.arrive(.init(id: 1), now: .zero) == .goes(isProbe: false))
   }
 
@@ -161,7 +162,7 @@ import Testing
     for (outcome, time) in [(Self.failure, 0), (.response(after: nil), 1), (Self.failure, 2)] {
       #expect(gate.arrive(.init(id: 1), now: .seconds(time)) == .goes(isProbe: false))
       _ = gate.respond(outcome, isProbe: false, now: .seconds(time))
-      _ = gate.release(now: .seconds(time))
+      if gate.release() { _ = gate.serve(now: .seconds(time)) }
     }
     #expect(gate.circuit.state == .closed(failures: 1))
     _ = gate.respond(Self.failure, isProbe: false, now: .seconds(3))
@@ -228,14 +229,14 @@ import Testing
       _ = gate.arrive(.init(id: 0), now: now)
       now += .milliseconds(100)
       _ = gate.respond(.response(after: .milliseconds(100)), isProbe: false, now: now)
-      _ = gate.release(now: now)
+      if gate.release() { _ = gate.serve(now: now) }
     }
     #expect(gate.arrive(.init(id: 1), now: now) == .goes(isProbe: false))
     #expect(gate.arrive(.init(id: 2, end: now + .milliseconds(50)), now: now) == .waits)
     #expect(gate.arrive(.init(id: 3, end: now + .seconds(5)), now: now) == .waits)
     #expect(gate.arrive(.init(id: 4), now: now) == .refused(.queueFull(waiting: 2)))
 
-    let served = gate.release(now: now)
+    let served = gate.release() ? gate.serve(now: now) : []
     #expect(served.map(\.id) == [2, 3])
     #expect(served.first?.verdict == .refused(.tooLate(latency: .milliseconds(100))))
     #expect(served.last?.verdict == .goes(isProbe: false))

@@ -342,7 +342,7 @@ struct LoadSimulation {
     }
     let failed = clients[client].gate.respond(outcome, isProbe: exchanges[exchange].isProbe, now: time)
     hand(failed, client)
-    hand(clients[client].gate.release(now: time), client)
+    if clients[client].gate.release() { hand(clients[client].gate.serve(now: time), client) }
   }
 
   private mutating func refused(_ exchange: Int) {
