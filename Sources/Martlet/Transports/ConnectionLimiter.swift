@@ -123,13 +123,12 @@ final class ConnectionLimiter: Sendable {
     var nextNumber = 0
 
     mutating func pool(_ origin: Origin, _ version: Version) -> Pool {
-      if last?.agreed.site.origin != origin {
-        let found = pools[origin] ?? Pools(origin)
+      let known = last.flatMap { $0.agreed.site.origin == origin ? $0 : nil }
+      let found = known ?? pools[origin] ?? Pools(origin)
+      if known == nil {
         pools[origin] = found
         last = found
       }
-      // There is one now.
-      let found = last ?? Pools(origin)
       return version == .multiplexed ? found.multiplexed : found.agreed
     }
 
