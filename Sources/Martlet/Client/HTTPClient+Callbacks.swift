@@ -22,10 +22,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .get(target, query: query, headers: headers), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.start(.get(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `HEAD` request that calls back on the caller's actor.
@@ -38,10 +36,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .head(target, query: query, headers: headers), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.start(.head(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `DELETE` request that calls back on the caller's actor.
@@ -54,10 +50,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .delete(target, query: query, headers: headers), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.start(.delete(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `POST` request that calls back on the caller's actor.
@@ -70,10 +64,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.start(.post(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `PUT` request that calls back on the caller's actor.
@@ -86,10 +78,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.start(.put(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `PATCH` request that calls back on the caller's actor.
@@ -102,10 +92,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.start(.patch(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
   }
 }
 
@@ -117,5 +105,13 @@ extension ClientCore {
     let handle = start(request, options: options, decode: decode)
     callbacks.attach(to: handle, isolation: isolation)
     return handle
+  }
+
+  /// Starts a request and decodes its JSON off the caller's actor.
+  func json<T: Decodable & Sendable>(
+    _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type, _ isolation: isolated (any Actor)?,
+    _ callbacks: Callbacks<T>
+  ) -> RequestHandle<T> {
+    start(request, options, isolation, callbacks) { try $0.json(type) }
   }
 }

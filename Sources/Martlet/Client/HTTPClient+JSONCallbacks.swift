@@ -24,10 +24,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    core.start(
-      .get(target, query: query, headers: headers), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { try $0.json(type) }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.json(.get(target, query: query, headers: headers), options, type, isolation, callbacks)
   }
 
   /// Starts a `DELETE` request that calls back with the decoded JSON of the response, like `get`.
@@ -38,10 +36,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    core.start(
-      .delete(target, query: query, headers: headers), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { try $0.json(type) }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.json(.delete(target, query: query, headers: headers), options, type, isolation, callbacks)
   }
 
   /// Starts a `POST` request that calls back with the decoded JSON of the response, like `get`.
@@ -52,10 +48,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { try $0.json(type) }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.json(.post(target, query: query, headers: headers, body: body), options, type, isolation, callbacks)
   }
 
   /// Starts a `PUT` request that calls back with the decoded JSON of the response, like `get`.
@@ -66,10 +60,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { try $0.json(type) }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.json(.put(target, query: query, headers: headers, body: body), options, type, isolation, callbacks)
   }
 
   /// Starts a `PATCH` request that calls back with the decoded JSON of the response, like `get`.
@@ -80,10 +72,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    ) { try $0.json(type) }
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.json(.patch(target, query: query, headers: headers, body: body), options, type, isolation, callbacks)
   }
 }
 
@@ -114,10 +104,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .get(target, query: query, headers: headers), options, isolation,
-      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
+    return core.start(.get(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `DELETE` request that decodes the JSON of the response on the caller's actor, like `get`.
@@ -128,10 +116,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .delete(target, query: query, headers: headers), options, isolation,
-      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
+    return core.start(.delete(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `POST` request that decodes the JSON of the response on the caller's actor, like `get`.
@@ -142,10 +128,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
+    return core.start(.post(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `PUT` request that decodes the JSON of the response on the caller's actor, like `get`.
@@ -156,10 +140,8 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
+    return core.start(.put(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `PATCH` request that decodes the JSON of the response on the caller's actor, like `get`.
@@ -170,9 +152,7 @@ extension HTTPClient {
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation,
-      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    ) { $0 }
+    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
+    return core.start(.patch(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
   }
 }
