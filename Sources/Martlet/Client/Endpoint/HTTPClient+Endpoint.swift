@@ -36,20 +36,9 @@ extension HTTPClient {
   /// - Returns: The outputs, in the order of the endpoints.
   /// - Throws: The first error.
   public nonisolated func all<E: Endpoint>(_ endpoints: [E], limit: Int = 16) async throws -> [E.Output] {
-    try await withThrowingTaskGroup(of: (Int, E.Output).self) { group in
-      var waiting = endpoints.enumerated().makeIterator()
-      func addNext() {
-        guard let (index, endpoint) = waiting.next() else { return }
-        group.addTask { (index, try await self.send(endpoint)) }
-      }
-      for _ in 0..<max(1, limit) { addNext() }
-      var outputs = [E.Output?](repeating: nil, count: endpoints.count)
-      while let (index, output) = try await group.next() {
-        outputs[index] = output
-        addNext()
-      }
-      return outputs.compactMap { $0 }
-    }
+    var outputs = [E.Output?](repeating: nil, count: endpoints.count)
+    try await send(endpoints, limit: limit) { index, result in outputs[index] = try result.get() }
+    return outputs.compactMap { $0 }
   }
 
   /// Sends several requests of one endpoint type; each one succeeds or fails independently.
@@ -66,23 +55,30 @@ extension HTTPClient {
     AsyncStream { continuation in
       // A stream cannot own child tasks, so the task is unstructured; the end of the stream cancels it.
       let task = Task {
-        await withTaskGroup(of: (Int, Result<E.Output, any Error>).self) { group in
-          var waiting = endpoints.enumerated().makeIterator()
-          func addNext() {
-            guard let (index, endpoint) = waiting.next() else { return }
-            group.addTask {
-              do { return (index, .success(try await self.send(endpoint))) } catch { return (index, .failure(error)) }
-            }
-          }
-          for _ in 0..<max(1, limit) { addNext() }
-          for await (index, result) in group {
-            continuation.yield((index, result))
-            addNext()
-          }
-        }
+        try? await send(endpoints, limit: limit) { continuation.yield(($0, $1)) }
         continuation.finish()
       }
       continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  /// Sends requests and passes on their results as they arrive; an error of the closure cancels the other requests.
+  private nonisolated func send<E: Endpoint>(
+    _ endpoints: [E], limit: Int, _ take: (Int, Result<E.Output, any Error>) throws -> Void
+  ) async throws {
+    try await withThrowingTaskGroup(of: (Int, Result<E.Output, any Error>).self) { group in
+      var waiting = endpoints.enumerated().makeIterator()
+      func addNext() {
+        guard let (index, endpoint) = waiting.next() else { return }
+        group.addTask {
+          do { return (index, .success(try await self.send(endpoint))) } catch { return (index, .failure(error)) }
+        }
+      }
+      for _ in 0..<max(1, limit) { addNext() }
+      while let (index, result) = try await group.next() {
+        try take(index, result)
+        addNext()
+      }
     }
   }
 
