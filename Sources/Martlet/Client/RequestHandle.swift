@@ -28,7 +28,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     refused request: HTTPRequest, _ error: any Error, _ result: SharedResult<Output>,
     _ again: @escaping @Sendable (RequestID?) -> RequestHandle<Output>
   ) {
-    origin = .refused(request, error, RequestID.next())
+    origin = .refused(request, error, ClientCore.nextID())
     self.result = result
     self.again = again
   }
@@ -141,8 +141,4 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
 
   /// Waits for the end and ignores cancellation of the waiting task: callbacks are pending.
   func outcome() async -> Result<Output, any Error> { await result.outcome() }
-}
-
-extension RequestID {
-  static func next() -> RequestID { ClientCore.nextID() }
 }

@@ -48,9 +48,7 @@ public final class RequestScope: Sendable {
   public func start(
     _ request: HTTPRequest, replacing key: String? = nil, options: RequestOptions = RequestOptions()
   ) -> RequestHandle<HTTPResponse> {
-    let handle = client.start(request, options: options.over(self.options))
-    join(handle, key)
-    return handle
+    join(client.start(request, options: options.over(self.options)), key)
   }
 
   /// Starts an endpoint's request that ends with the scope.
@@ -61,9 +59,7 @@ public final class RequestScope: Sendable {
   /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func start<E: Endpoint>(_ endpoint: E, replacing key: String? = nil) -> RequestHandle<E.Output> {
-    let handle = client.core.start(endpoint, below: options)
-    join(handle, key)
-    return handle
+    join(client.core.start(endpoint, below: options), key)
   }
 
   /// Starts a request and calls back on the caller's actor while the owner exists.
@@ -120,15 +116,16 @@ public final class RequestScope: Sendable {
       onSuccess: { [weak owner] in if let owner { onSuccess(owner, $0) } },
       onError: { [weak owner] in if let owner { onError(owner, $0) } })
     callbacks.attach(to: handle, isolation: isolation)
-    join(handle, key)
-    return handle
+    return join(handle, key)
   }
 
-  private func join<Output: Sendable>(_ handle: RequestHandle<Output>, _ key: String?) {
+  @discardableResult
+  private func join<Output: Sendable>(_ handle: RequestHandle<Output>, _ key: String?) -> RequestHandle<Output> {
     admit(handle, key)
     handle.onRetry { [weak self] next in
       if let self { admit(next, key) } else { next.cancel() }
     }
+    return handle
   }
 
   private func admit<Output: Sendable>(_ handle: RequestHandle<Output>, _ key: String?) {
@@ -147,11 +144,10 @@ public final class RequestScope: Sendable {
   }
 
   private func leave(_ id: RequestID, _ key: String?) {
-    let removed = state.withLock {
+    _ = state.withLock {
       if let key, $0.keyed[key] == id { $0.keyed[key] = nil }
       return $0.members.removeValue(forKey: id)
     }
-    _ = removed
   }
 }
 
