@@ -325,14 +325,13 @@ package final class Call: Watched {
   }
 
   func setCurrent(_ request: HTTPRequest, _ exchange: ExchangeControl) {
-    let previous = state.withLock { state in
+    // The previous exchange is released after unlocking.
+    _ = state.withLock { state in
       defer { state.exchange = exchange }
       state.ledger.begin()
       state.current = request
       return state.exchange
     }
-    // The previous exchange is released after unlocking.
-    _ = previous
   }
 
   /// Makes the other exchange of a hedged request the current one.
@@ -453,8 +452,7 @@ package final class Call: Watched {
         return
       }
       continuation.onTermination = { [weak self] _ in
-        let removed = self?.state.withLock { $0.events.removeValue(forKey: id) }
-        _ = removed
+        _ = self?.state.withLock { $0.events.removeValue(forKey: id) }
       }
     }
   }
@@ -473,8 +471,7 @@ package final class Call: Watched {
         return
       }
       continuation.onTermination = { [weak self] _ in
-        let removed = self?.state.withLock { $0.progressStreams.removeValue(forKey: id) }
-        _ = removed
+        _ = self?.state.withLock { $0.progressStreams.removeValue(forKey: id) }
       }
     }
   }

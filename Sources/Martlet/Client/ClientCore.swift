@@ -185,8 +185,7 @@ package final class ClientCore: Sendable {
   func expectDelivery(_ call: Call) { state.withLock { $0.delivering[call.id] = call } }
 
   func delivered(_ call: Call) {
-    let removed = state.withLock { $0.delivering.removeValue(forKey: call.id) }
-    _ = removed
+    _ = state.withLock { $0.delivering.removeValue(forKey: call.id) }
     activityChanged()
   }
 
@@ -217,8 +216,7 @@ package final class ClientCore: Sendable {
   }
 
   func leave(_ outbox: OutboxCore) {
-    let removed = state.withLock { $0.outboxes.removeValue(forKey: ObjectIdentifier(outbox)) }
-    _ = removed
+    _ = state.withLock { $0.outboxes.removeValue(forKey: ObjectIdentifier(outbox)) }
   }
 
   var outboxes: [OutboxCore] { state.withLock { Array($0.outboxes.values) } }
