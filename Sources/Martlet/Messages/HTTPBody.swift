@@ -150,14 +150,8 @@ enum EncodingProblem {
     guard case EncodingError.invalidValue(let value, let context)? = error as? EncodingError else {
       return InvalidInput.printable(String(describing: type(of: error)))
     }
-    let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
-    let place = keys.isEmpty ? "the top level" : InvalidInput.printable(keys)
-    let isNumber = (value as? any BinaryFloatingPoint).map { Self.isFinite($0) } ?? true
+    let isNumber = (value as? any BinaryFloatingPoint)?.isFinite ?? true
     let reason = isNumber ? "" : ", which is NaN or infinite: JSON has no such number (RFC 8259 §6)"
-    return "a value of type \(type(of: value)) at \(place)\(reason)"
-  }
-
-  private static func isFinite(_ value: some BinaryFloatingPoint) -> Bool {
-    value.isFinite
+    return "a value of type \(type(of: value)) at \(DecodingProblem.place(context.codingPath))\(reason)"
   }
 }

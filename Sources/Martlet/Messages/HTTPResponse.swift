@@ -95,10 +95,7 @@ public struct HTTPResponse: Sendable {
   public var bodyFile: URL? { head.value.bodyFile }
 
   /// The failure that the stored response replaces, if ``source`` is ``HTTPResponse/Source/fallback``.
-  public internal(set) var fallbackReason: HTTPError? {
-    get { head.value.fallbackReason }
-    _modify { yield &head.value.fallbackReason }
-  }
+  public var fallbackReason: HTTPError? { head.value.fallbackReason }
 
   /// The redirects followed, in order.
   public var redirects: [HTTPResponse.Redirect] {
@@ -168,6 +165,15 @@ public struct HTTPResponse: Sendable {
   /// The media type of the body, or `nil` if it is missing or malformed.
   public var contentType: MediaType? { headers["Content-Type"].flatMap { MediaType($0) } }
 
+  /// A safe filename for the body, as suggested by the server.
+  ///
+  /// It comes from `Content-Disposition` (RFC 6266, `filename*` before `filename`), otherwise from the last path
+  /// component of the URL; `nil` if neither contains one. It is a single path component of at most 255 bytes of UTF-8,
+  /// including its extension. It contains no separators (`/`, `\`), no control or invisible characters, no dots or
+  /// spaces at either end, and no characters or names that Windows forbids. It therefore never points outside its
+  /// folder, but a file with that name may exist, and the server chooses the extension.
+  public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: finalRequest) }
+
   /// The body as text.
   ///
   /// It is decoded using the `charset` of `Content-Type`, otherwise a byte order mark, otherwise UTF-8, otherwise
@@ -216,20 +222,22 @@ enum DecodingProblem {
   /// The line contains the coding path, but no part of the document.
   static func describe(_ error: any Error) -> String {
     if let problem = error as? JSONParser.Problem { return problem.message }
-    func path(_ context: DecodingError.Context) -> String {
-      let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
-      return keys.isEmpty ? "the top level" : InvalidInput.printable(keys)
-    }
     guard let error = error as? DecodingError else {
       return InvalidInput.printable(String(describing: type(of: error)))
     }
     switch error {
     case .keyNotFound(let key, let context):
-      return "no value for '\(InvalidInput.printable(key.stringValue))' at \(path(context))"
-    case .typeMismatch(let type, let context): return "not a \(type) at \(path(context))"
-    case .valueNotFound(let type, let context): return "null instead of a \(type) at \(path(context))"
-    case .dataCorrupted(let context): return "malformed at \(path(context))"
+      return "no value for '\(InvalidInput.printable(key.stringValue))' at \(place(context.codingPath))"
+    case .typeMismatch(let type, let context): return "not a \(type) at \(place(context.codingPath))"
+    case .valueNotFound(let type, let context): return "null instead of a \(type) at \(place(context.codingPath))"
+    case .dataCorrupted(let context): return "malformed at \(place(context.codingPath))"
     @unknown default: return "malformed"
     }
+  }
+
+  /// Describes a place in a document, for errors of decoding and encoding.
+  static func place(_ codingPath: [any CodingKey]) -> String {
+    let keys = codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+    return keys.isEmpty ? "the top level" : InvalidInput.printable(keys)
   }
 }

@@ -9,6 +9,15 @@ enum SafeFilename {
   /// The maximum number of Unicode scalars in an extension, including its dot.
   private static let maximumExtension = 16
 
+  /// Returns the name that a response suggests, or `nil` if there is none.
+  static func suggested(by headers: HTTPHeaders, for request: HTTPRequest) -> String? {
+    let named = headers["Content-Disposition"].map(ContentDisposition.filenames) ?? []
+    if let name = named.lazy.compactMap(make).first { return name }
+    guard let path = try? request.target.resolve(against: nil).path else { return nil }
+    let last = path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.reversed()
+    return make(of: ReceivedFields.text(PercentEncoding.decode(Array(last)[...])))
+  }
+
   /// Returns the last path component without harmful characters, or `nil` if nothing is left.
   ///
   /// Illegal and invisible characters, and those with a special meaning on some system, are removed or replaced. The

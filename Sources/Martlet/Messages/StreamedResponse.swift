@@ -73,9 +73,7 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.connection }
   }
 
-  /// Whether the body had a content coding that was decoded; `false` for a stored response.
-  ///
-  /// `Content-Encoding` (RFC 9110 §8.4) and `Content-Length` are then removed from ``headers``.
+  /// Whether the body had a content coding that was decoded; see ``HTTPResponse/wasCompressed``.
   public internal(set) var wasCompressed: Bool {
     get { head.value.wasCompressed }
     _modify { yield &head.value.wasCompressed }
@@ -90,10 +88,7 @@ public struct StreamedResponse: Sendable {
   /// The cache's decision and its reason in plain text; `nil` if no cache was consulted.
   public var cacheExplanation: String? { head.value.cacheReason?.statement }
 
-  /// The cache file with the body, or `nil`.
-  ///
-  /// Set if the body came from a cache on disk and has more than 1 MiB. The file belongs to the cache: it must not be
-  /// changed, and may be removed at any time. A hard link to it (`link`) takes no space and stays.
+  /// The cache file with the body, or `nil`; see ``HTTPResponse/bodyFile``.
   public var bodyFile: URL? { head.value.bodyFile }
 
   /// Why the server could not be reached, if ``source`` is ``HTTPResponse/Source/fallback``.
@@ -146,6 +141,9 @@ public struct StreamedResponse: Sendable {
 
   /// The URL of the request as it was sent.
   public var url: URL { request.url ?? URL(fileURLWithPath: "/") }
+
+  /// A safe filename for the body, as suggested by the server; see ``HTTPResponse/suggestedFilename``.
+  public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: request) }
 
   /// Truncates the body to its first `limit` bytes, and does not read the rest.
   mutating func truncateBody(upTo limit: Int) async throws {
