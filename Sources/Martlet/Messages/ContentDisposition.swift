@@ -43,10 +43,7 @@ enum ContentDisposition {
     let octets = PercentEncoding.decode(coded)
     switch FieldSyntax.lowercased(Substring(parts[0])) {
     case "utf-8": return String(validating: octets, as: UTF8.self)
-    case "iso-8859-1":
-      var latin = ""
-      for octet in octets { latin.unicodeScalars.append(Unicode.Scalar(octet)) }
-      return latin
+    case "iso-8859-1": return TextDecoding.decodeLatin1(octets)
     default: return nil
     }
   }

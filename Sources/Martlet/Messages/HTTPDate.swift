@@ -81,30 +81,6 @@ struct CivilTime {
   var minute: Int
   var second: Int
 
-  init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
-    self.year = year
-    self.month = month
-    self.day = day
-    self.hour = hour
-    self.minute = minute
-    self.second = second
-  }
-
-  init(seconds: Int64) {
-    let (daysSince1970, secondOfDay) = Self.floorDivide(seconds, 86_400)
-    // 719468 days lie between 0000-03-01 and 1970-01-01.
-    let (era, dayOfEra) = Self.floorDivide(daysSince1970 + 719_468, 146_097)
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthFromMarch = (5 * dayOfYear + 2) / 153
-    month = Int(monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9)
-    day = Int(dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
-    year = Int(era * 400 + yearOfEra) + (month <= 2 ? 1 : 0)
-    hour = Int(secondOfDay / 3_600)
-    minute = Int(secondOfDay / 60 % 60)
-    second = Int(secondOfDay % 60)
-  }
-
   /// Days since 1970-01-01.
   var days: Int64 {
     let yearFromMarch = Int64(month <= 2 ? year - 1 : year)
@@ -213,6 +189,21 @@ extension HTTPDate {
 }
 
 extension CivilTime {
+  init(seconds: Int64) {
+    let (daysSince1970, secondOfDay) = Self.floorDivide(seconds, 86_400)
+    // 719468 days lie between 0000-03-01 and 1970-01-01.
+    let (era, dayOfEra) = Self.floorDivide(daysSince1970 + 719_468, 146_097)
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    month = Int(monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9)
+    day = Int(dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+    year = Int(era * 400 + yearOfEra) + (month <= 2 ? 1 : 0)
+    hour = Int(secondOfDay / 3_600)
+    minute = Int(secondOfDay / 60 % 60)
+    second = Int(secondOfDay % 60)
+  }
+
   fileprivate init(year: Int, month: Int, day: Int, time: HTTPDate.Time) {
     self.init(year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
   }

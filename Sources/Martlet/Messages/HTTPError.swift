@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// The error of a failed call; a cancelled call throws `CancellationError`.
@@ -216,7 +217,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   }
 
   static func text(_ duration: Duration) -> String {
-    let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    let seconds = duration.inSeconds
     if seconds < 1 { return "\((seconds * 10_000).rounded() / 10) ms" }
     return "\((seconds * 100).rounded() / 100) s"
   }

@@ -113,11 +113,11 @@ public struct HTTPHeaders: Sendable, Hashable {
   public mutating func replace(with other: HTTPHeaders) {
     if other.isEmpty { return }
     // Grouped by name first: peers choose these fields, and comparing all pairs would take quadratic time.
-    var replacements = Dictionary(grouping: other.fields) { FoldedName($0.name) }
+    var replacements = Dictionary(grouping: other.fields) { FoldedName(name: $0.name) }
     var isReplaced: Set<FoldedName> = []
     var result: [Field] = []
     for field in fields {
-      let name = FoldedName(field.name)
+      let name = FoldedName(name: field.name)
       if let replacement = replacements.removeValue(forKey: name) {
         result += replacement
         isReplaced.insert(name)
@@ -125,7 +125,7 @@ public struct HTTPHeaders: Sendable, Hashable {
         result.append(field)
       }
     }
-    result += other.fields.filter { replacements[FoldedName($0.name)] != nil }
+    result += other.fields.filter { replacements[FoldedName(name: $0.name)] != nil }
     fields = result
   }
 
@@ -182,7 +182,7 @@ extension HTTPHeaders {
 
     /// Hashes the name, ignoring case, and the value.
     public func hash(into hasher: inout Hasher) {
-      FoldedName(name).hash(into: &hasher)
+      FoldedName(name: name).hash(into: &hasher)
       hasher.combine(value)
     }
 
@@ -194,10 +194,6 @@ extension HTTPHeaders {
   /// A name as a dictionary key, compared ignoring ASCII case.
   private struct FoldedName: Hashable {
     let name: String
-
-    init(_ name: String) {
-      self.name = name
-    }
 
     static func == (left: FoldedName, right: FoldedName) -> Bool {
       FieldSyntax.isSameName(left.name, right.name)

@@ -19,13 +19,8 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     // Most texts need no change.
     if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return String(text) }
     var result = ""
-    var count = 0
-    for scalar in text.unicodeScalars {
-      guard count < limit else { return result + "…" }
-      count += 1
-      append(scalar, to: &result)
-    }
-    return result
+    for scalar in text.unicodeScalars.prefix(limit) { append(scalar, to: &result) }
+    return text.unicodeScalars.dropFirst(limit).isEmpty ? result : result + "…"
   }
 
   /// Describes white space at an edge of a text that is otherwise legal.

@@ -31,8 +31,6 @@ struct JSONParser {
     return value
   }
 
-  private init(bytes: [UInt8], isLenient: Bool) { (self.bytes, self.isLenient) = (bytes, isLenient) }
-
   private func problem(_ message: String) -> Problem { Problem(reason: message, index: index) }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
@@ -185,13 +183,7 @@ struct JSONParser {
     guard index + 4 <= bytes.count else { throw problem("unterminated string") }
     var value: UInt16 = 0
     for octet in bytes[index..<index + 4] {
-      let digit: UInt8
-      switch octet {
-      case 0x30...0x39: digit = octet - 0x30
-      case 0x41...0x46: digit = octet - 0x37
-      case 0x61...0x66: digit = octet - 0x57
-      default: throw problem("invalid escape in a string")
-      }
+      guard let digit = PercentEncoding.hexValue(octet) else { throw problem("invalid escape in a string") }
       value = value << 4 | UInt16(digit)
     }
     index += 4

@@ -39,13 +39,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
   /// Iterates over chunks.
   public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    private var storage: Storage?
-    private var lifetime: ExchangeLifetime?
-
-    fileprivate init(_ storage: Storage, _ lifetime: ExchangeLifetime?) {
-      self.storage = storage
-      self.lifetime = lifetime
-    }
+    fileprivate var storage: Storage?
+    fileprivate var lifetime: ExchangeLifetime?
 
     /// The next chunk, never empty, or `nil` at the end and after an error.
     public mutating func next() async throws -> Data? {
@@ -84,7 +79,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 
   /// Starts reading.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(storage, lifetime) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(storage: storage, lifetime: lifetime) }
 
   /// Reads the body to its end.
   ///

@@ -66,18 +66,10 @@ extension TextDecoding {
 
   /// A code page of Windows and its number in Core Foundation.
   private static func windowsPage(_ label: String) -> (page: Int, number: UInt)? {
-    guard ["windows-125", "cp125", "x-cp125"].contains(String(label.dropLast())) else { return nil }
-    switch label.last {
-    case "0": return (1250, 0x0501)
-    case "1": return (1251, 0x0502)
-    case "2": return (1252, 0x0500)
-    case "3": return (1253, 0x0503)
-    case "4": return (1254, 0x0504)
-    case "5": return (1255, 0x0505)
-    case "6": return (1256, 0x0506)
-    case "7": return (1257, 0x0507)
-    case "8": return (1258, 0x0508)
-    default: return nil
-    }
+    let numbers: [UInt] = [0x0501, 0x0502, 0x0500, 0x0503, 0x0504, 0x0505, 0x0506, 0x0507, 0x0508]
+    guard ["windows-125", "cp125", "x-cp125"].contains(String(label.dropLast())), let digit = Int(label.suffix(1)),
+      numbers.indices.contains(digit)
+    else { return nil }
+    return (1250 + digit, numbers[digit])
   }
 }

@@ -41,7 +41,7 @@ enum TextDecoding {
   }
 
   /// Decodes ISO-8859-1: each octet is the scalar with that number.
-  fileprivate static func decodeLatin1(_ body: Data) -> String {
+  static func decodeLatin1(_ body: some Collection<UInt8>) -> String {
     var octets: [UInt8] = []
     octets.reserveCapacity(body.count + body.count / 8)
     for octet in body {
@@ -173,7 +173,6 @@ enum TextEncoding: Equatable {
 
 private struct ByteOrderMark {
   static let utf8Octets: [UInt8] = [0xEF, 0xBB, 0xBF]
-  static let utf16LittleEndianOctets: [UInt8] = [0xFF, 0xFE]
 
   let encoding: TextEncoding
   let length: Int
@@ -181,7 +180,7 @@ private struct ByteOrderMark {
   init?(startOf body: Data) {
     if body.starts(with: Self.utf8Octets) {
       (encoding, length) = (.utf8, 3)
-    } else if body.starts(with: Self.utf16LittleEndianOctets) {
+    } else if body.starts(with: [0xFF, 0xFE]) {
       (encoding, length) = (.utf16LittleEndian, 2)
     } else if body.starts(with: [0xFE, 0xFF]) {
       (encoding, length) = (.utf16BigEndian, 2)
