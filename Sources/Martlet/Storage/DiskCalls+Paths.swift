@@ -69,9 +69,7 @@ extension DiskCalls {
       by: Int64(clamping: facts.f_frsize))
     return overflow ? .max : bytes
   }
-}
 
-extension DiskCalls {
   /// The facts of a path's target; symbolic links are followed.
   static func targetFacts(_ path: String) -> DiskFacts? {
     var facts = stat()
@@ -83,9 +81,7 @@ extension DiskCalls {
     var facts = stat()
     return stat(path, &facts) == 0 ? UInt64(truncatingIfNeeded: facts.st_dev) : nil
   }
-}
 
-extension DiskCalls {
   /// The error of a system call.
   struct Failure: Error {
     let code: Int32

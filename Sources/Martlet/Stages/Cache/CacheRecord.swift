@@ -59,9 +59,9 @@ protocol CacheShelf: AnyObject, Sendable {
   /// Creates a sink for a body; `nil` if the body must stay in memory.
   func makeSink() throws -> DiskSink?
 
-  /// All records without bodies; `nil` if the storage cannot list them.
-  func contents() async throws -> [(key: CacheKey, record: CacheRecord)]?
+  /// All records without bodies; throws if the storage cannot list them.
+  func contents() async throws -> [(key: CacheKey, record: CacheRecord)]
 
-  /// The number of bytes and records in use.
+  /// The number of bytes and records in use; throws if the storage cannot list them.
   func usage() async throws -> (bytes: Int64, records: Int)
 }

@@ -39,9 +39,7 @@ final class DiskShelf: CacheShelf {
   /// A relative path is resolved against the current working directory. `touchInterval` is the number of seconds after
   /// which another use is recorded on disk.
   init(path: String, limit: Int64, touchInterval: Int = 600, now: @escaping @Sendable () -> Date = { Date() }) {
-    let full = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
-    // With a trailing slash, a symbolic link would be followed.
-    self.path = full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
+    self.path = DiskFolder.path(URL(filePath: path))
     self.limit = min(max(0, limit), 1 << 50)
     self.touchInterval = Int64(touchInterval) * 1_000_000
     self.now = now
