@@ -2,15 +2,6 @@ import Foundation
 
 /// System calls for downloads and outboxes.
 extension DiskCalls {
-  /// Syncs a file to the disk; returns 0 or the error number.
-  static func sync(_ descriptor: Int32) -> Int32 {
-    #if canImport(Darwin)
-      // On Darwin, `fsync` leaves the data in the drive's cache. Some file systems support nothing better.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
-    #endif
-    return fsync(descriptor) == 0 ? 0 : errno
-  }
-
   /// Renames a file if the new name is free; returns 0 or the error number.
   static func move(_ path: String, to name: String) -> Int32 {
     #if canImport(Darwin)
@@ -48,26 +39,10 @@ extension DiskCalls {
     return code == 0 ? facts.st_mode & 0o777 : nil
   }
 
-  /// Writes all bytes at an offset; returns 0 or the error number.
-  static func put(_ bytes: UnsafeRawBufferPointer, into descriptor: Int32, at offset: Int64) -> Int32 {
-    repeated(bytes) { rest, done in pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done)) }
-  }
-
   /// The facts of a path; a symbolic link at its end is not followed.
   static func facts(_ path: String) -> DiskFacts? {
     var facts = stat()
     return lstat(path, &facts) == 0 ? DiskFacts(facts) : nil
-  }
-
-  /// The number of bytes available to the user of this process; `nil` if unknown.
-  static func freeBytes(_ descriptor: Int32) -> Int64? {
-    var facts = statvfs()
-    guard fstatvfs(descriptor, &facts) == 0 else { return nil }
-    // Some file systems report 0 for all values.
-    guard facts.f_blocks > 0 else { return nil }
-    let (bytes, overflow) = Int64(clamping: facts.f_bavail).multipliedReportingOverflow(
-      by: Int64(clamping: facts.f_frsize))
-    return overflow ? .max : bytes
   }
 
   /// The facts of a path's target; symbolic links are followed.

@@ -68,11 +68,7 @@ enum URLHost {
   }
 
   private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {
-    if label.allSatisfy(isDigit) { return true }
+    if label.allSatisfy({ 0x30...0x39 ~= $0 }) { return true }
     return label.starts(with: "0x".utf8) && label.dropFirst(2).allSatisfy { PercentEncoding.hexValue($0) != nil }
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
 }

@@ -57,17 +57,16 @@ struct CacheControl: Sendable, Equatable {
   ///
   /// It does without an argument, or with a malformed one.
   func isUnqualified(_ name: String) -> Bool {
-    arguments[name]?.contains { $0 == nil || $0?.isEmpty == true || !Self.areNames($0) } ?? false
+    arguments[name]?.contains { argument in
+      guard let argument, !argument.isEmpty else { return true }
+      return !FieldSyntax.listMembers(of: argument).allSatisfy { FieldSyntax.isToken($0) }
+    } ?? false
   }
 
   /// The lower-case field names in the directive's argument.
   func fields(_ name: String) -> [String] {
     arguments[name]?.compactMap { $0 }.flatMap { FieldSyntax.listMembers(of: $0).map { FieldSyntax.lowercased($0) } }
       ?? []
-  }
-
-  private static func areNames(_ list: String?) -> Bool {
-    FieldSyntax.listMembers(of: list ?? "").allSatisfy { FieldSyntax.isToken($0) }
   }
 
   /// The directive's number of seconds, at most 2³¹; `nil` if it is absent.

@@ -46,13 +46,10 @@ enum CacheRules {
       "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "proxy-authenticate",
       "proxy-authentication-info", "proxy-authorization",
     ]
-    for value in headers[all: "Connection"] {
-      dropped.formUnion(FieldSyntax.listMembers(of: value).map { FieldSyntax.lowercased($0) })
-    }
+    dropped.formUnion(headers.values(of: "Connection").map { FieldSyntax.lowercased($0) })
     // Fields that these directives name must not be reused without revalidation, or not be stored (RFC 9111 §5.2.2.4,
     // §5.2.2.7).
-    let control = CacheControl(headers)
-    if !ignoresServer { dropped.formUnion(control.fields("no-cache")) }
+    if !ignoresServer { dropped.formUnion(CacheControl(headers).fields("no-cache")) }
     // The fields that control caching are kept in any case.
     dropped.subtract(["cache-control", "vary", "date", "age", "expires"])
     return HTTPHeaders(headers.filter { !dropped.contains(FieldSyntax.lowercased($0.name)) })

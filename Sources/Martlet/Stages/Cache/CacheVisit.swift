@@ -321,19 +321,17 @@ final class CacheVisit: Sendable {
       return response
     }
     let shelf = mayLast(entry) ? cache.permanent : cache.session
+    let freshness = Freshness(entry, at: now)
     context.call.explain(
-      .cache(
-        .stored(Explanation.Freshness(Freshness(entry, at: now)), isPermanent: cache.lasts && shelf === cache.permanent)
-      ))
+      .cache(.stored(Explanation.Freshness(freshness), isPermanent: cache.lasts && shelf === cache.permanent)))
     let expected = entry.part.map { $0.last - $0.first + 1 } ?? response.headers.contentLength
     // A response that is not fresh cannot serve the waiting requests, so they stop waiting now.
-    let isUseful = Freshness(entry, at: now).isFresh
-    if !isUseful { lease?.end(.notStored) }
+    if !freshness.isFresh { lease?.end(.notStored) }
     entry.bodyLength = expected ?? 0
     let prefix = previous.flatMap { joined($0, &entry) }
     let (made, query) = (entry, query)
     let recorder = CacheRecorder(
-      shelf, expected: expected, isUseful ? lease : nil,
+      shelf, expected: expected, freshness.isFresh ? lease : nil,
       commit: { body in
         var (entry, body) = (made, body)
         if let prefix { body = try prefix.appending(body) }

@@ -27,21 +27,20 @@ final class DiskShelf: CacheShelf {
 
   /// The maximum size of a body in the record's file; larger bodies have their own file.
   static let maximumInlineBytes: Int64 = 1 << 20
+  /// The microseconds after which another use is recorded on disk.
+  private static let touchInterval: Int64 = 600 * 1_000_000
 
   let path: String
   let limit: Int64
-  let touchInterval: Int64
   let now: @Sendable () -> Date
   let state = Locked(State())
 
   /// Creates a shelf without accessing the disk.
   ///
-  /// A relative path is resolved against the current working directory. `touchInterval` is the number of seconds after
-  /// which another use is recorded on disk.
-  init(path: String, limit: Int64, touchInterval: Int = 600, now: @escaping @Sendable () -> Date = { Date() }) {
+  /// A relative path is resolved against the current working directory.
+  init(path: String, limit: Int64, now: @escaping @Sendable () -> Date = { Date() }) {
     self.path = DiskFolder.path(URL(filePath: path))
     self.limit = min(max(0, limit), 1 << 50)
-    self.touchInterval = Int64(touchInterval) * 1_000_000
     self.now = now
   }
 
@@ -100,7 +99,7 @@ final class DiskShelf: CacheShelf {
         return nil
       }
       // A time in the future comes from a wrong clock, and is updated, too.
-      if abs(time - facts.time) > touchInterval { DiskCalls.setTime(time, of: descriptor.number) }
+      if abs(time - facts.time) > Self.touchInterval { DiskCalls.setTime(time, of: descriptor.number) }
       state.withLock { $0.index.touch(name, at: time) }
       return (found.header, found.record)
     } catch {
