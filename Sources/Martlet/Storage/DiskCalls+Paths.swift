@@ -67,9 +67,7 @@ extension DiskCalls {
     var text: String { String(cString: strerror(code)) }
   }
 
-  /// Reads a regular file up to a limit; `nil` for other files.
-  ///
-  /// Symbolic links are followed.
+  /// Reads a regular file up to a limit, also through symbolic links; `nil` for other files.
   static func contents(_ path: String, upTo limit: Int) throws(Failure) -> Data? {
     guard !path.utf8.contains(0) else { throw Failure(code: ENOENT) }
     // Opening a pipe would block without `O_NONBLOCK`.

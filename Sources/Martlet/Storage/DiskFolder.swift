@@ -93,9 +93,7 @@ final class DiskFolder: Sendable {
     return opened >= 0 ? opened : -errno
   }
 
-  /// Opens one of the 256 subfolders; `nil` if it does not exist.
-  ///
-  /// Anything else with its name is removed.
+  /// Opens one of the 256 subfolders; `nil` if it does not exist; anything else with its name is removed.
   func openFolder(_ folder: Int) -> DiskDescriptor? {
     let name = DiskName.folderName(folder)
     let opened = openat(number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

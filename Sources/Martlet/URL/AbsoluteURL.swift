@@ -21,9 +21,7 @@ package final class AbsoluteURL: Sendable, Hashable {
   package let port: Int?
   /// The percent-encoded path, which begins with `/` and has no dot segments.
   package let path: String
-  /// The percent-encoded query.
-  ///
-  /// An empty query differs from `nil`.
+  /// The percent-encoded query; an empty one differs from `nil`.
   package let query: String?
   /// The percent-encoded fragment, which is never sent.
   package let fragment: String?

@@ -55,9 +55,7 @@ public struct Query: Sendable, Hashable {
     }
   }
 
-  /// Parses an encoded query like ``init(parsing:)`` and keeps its spelling.
-  ///
-  /// The query is sent as written until its items change.
+  /// Parses an encoded query like ``init(parsing:)``, and sends it as written until its items change.
   package init(spelling text: String) {
     self.init(parsing: text)
     spelling = text

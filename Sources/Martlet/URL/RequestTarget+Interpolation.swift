@@ -192,9 +192,7 @@ extension RequestTarget.StringInterpolation {
         + (isRest ? ": begin the path in the literal, or write \\(raw:)" : ""))
   }
 
-  /// Finds a path segment that a value makes empty, `.` or `..`.
-  ///
-  /// Needs the complete path.
+  /// Finds a segment of the complete path that a value makes empty, `.` or `..`.
   fileprivate func segmentProblem() -> InvalidInput? {
     guard !spots.isEmpty else { return nil }
     let bytes = Array(text.utf8)[...]

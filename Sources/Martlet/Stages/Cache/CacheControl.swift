@@ -34,9 +34,7 @@ struct CacheControl: Sendable, Equatable {
     arguments[name, default: []].append(Self.argument(member[end...]))
   }
 
-  /// The argument after a name.
-  ///
-  /// It is `=` and a token or a quoted string, which are equivalent (RFC 9111 §5.2).
+  /// The argument after a name: `=` and a token or a quoted string, which are equivalent (RFC 9111 §5.2).
   private static func argument(_ rest: Substring.UTF8View) -> String? {
     guard !rest.isEmpty else { return nil }
     guard rest.first == UInt8(ascii: "=") else { return "" }
@@ -53,9 +51,7 @@ struct CacheControl: Sendable, Equatable {
   /// Whether the directive is present, with or without an argument.
   func has(_ name: String) -> Bool { arguments[name] != nil }
 
-  /// Whether the directive applies to the whole response.
-  ///
-  /// It does without an argument, or with a malformed one.
+  /// Whether the directive applies to the whole response: without an argument, or with a malformed one.
   func isUnqualified(_ name: String) -> Bool {
     arguments[name]?.contains { argument in
       guard let argument, !argument.isEmpty else { return true }

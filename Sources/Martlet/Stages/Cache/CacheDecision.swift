@@ -121,9 +121,7 @@ enum CacheDecision: Sendable, Equatable {
     return .revalidate(index, .stale)
   }
 
-  /// The newest entry that the request selects (RFC 9111 §4.1).
-  ///
-  /// Entries are compared by `Date`, then by the time of receipt.
+  /// The newest entry that the request selects (RFC 9111 §4.1), by `Date` and then by the time of receipt.
   private static func selected(_ entries: [CacheEntry], _ headers: HTTPHeaders) -> Int? {
     func times(_ index: Int) -> (Date, Date) {
       (entries[index].date ?? entries[index].responseTime, entries[index].responseTime)
@@ -136,9 +134,7 @@ enum CacheDecision: Sendable, Equatable {
     return best
   }
 
-  /// Whether an entry may replace the response of a server that failed.
-  ///
-  /// The question has the time of the failure.
+  /// Whether an entry may replace the response of a server that failed at the time of the question.
   static func mayStandIn(_ entry: CacheEntry, _ question: Question) -> Bool {
     guard lack(entry, question) == nil else { return false }
     if question.policy.contains(.fallbackOnError) { return true }

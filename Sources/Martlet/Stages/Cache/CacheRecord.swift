@@ -17,9 +17,7 @@ struct CacheIndex: Sendable, Equatable {
 
   /// A random number in the keys of the other records; changing it invalidates all of them.
   var generation: UInt64
-  /// The sets of request field names that select responses, newest last.
-  ///
-  /// Names are sorted and in lower case.
+  /// The sets of request field names that select responses, newest last; names are sorted and in lower case.
   var selections: [[String]] = []
 }
 

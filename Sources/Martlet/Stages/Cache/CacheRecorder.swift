@@ -24,9 +24,7 @@ final class CacheRecorder: Sendable {
   /// The maximum size of a body that stays in memory until it is stored.
   private static let memoryBytes: Int64 = 1 << 20
 
-  /// Creates a recorder.
-  ///
-  /// The end of the recording ends `lease`. `report` receives the reason if the response is not stored.
+  /// The end of the recording ends `lease`; `report` receives the reason if the response is not stored.
   init(
     _ shelf: any CacheShelf, expected: Int64?, _ lease: CacheFlights.Lease?,
     commit: @escaping @Sendable (CachedBody) async throws -> Void, report: @escaping @Sendable (String) -> Void

@@ -38,9 +38,7 @@ enum CacheRules {
     return nil
   }
 
-  /// Removes the fields that are not stored.
-  ///
-  /// These are connection-specific fields, and those that `Connection` names (RFC 9111 §3.1).
+  /// The fields that are stored: not connection-specific ones, and not those that `Connection` names (RFC 9111 §3.1).
   static func storable(_ headers: HTTPHeaders, ignoresServer: Bool = false) -> HTTPHeaders {
     var dropped: Set = [
       "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "proxy-authenticate",
@@ -55,9 +53,7 @@ enum CacheRules {
     return HTTPHeaders(headers.filter { !dropped.contains(FieldSyntax.lowercased($0.name)) })
   }
 
-  /// The stored fields, updated by those of a 304 or a HEAD response (RFC 9111 §3.2).
-  ///
-  /// Fields that describe the body are not updated.
+  /// The stored fields, updated by those of a 304 or a HEAD response unless they describe the body (RFC 9111 §3.2).
   static func updated(_ stored: HTTPHeaders, by new: HTTPHeaders) -> HTTPHeaders {
     let fixed: Set = ["content-length", "content-encoding", "content-type", "content-range"]
     let fields = storable(new).filter { !fixed.contains(FieldSyntax.lowercased($0.name)) }

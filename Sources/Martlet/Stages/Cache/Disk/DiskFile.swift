@@ -1,9 +1,7 @@
 import MartletBase
 import Foundation
 
-/// A large body in its own file, which is immutable once complete.
-///
-/// The body remains readable if the file is removed.
+/// A large body in its own file, which is immutable once complete; it remains readable if the file is removed.
 final class DiskFile: Sendable {
   let count: Int64
   let checksum: UInt64

@@ -6,9 +6,7 @@ enum DiskRecord {
   /// The size of the first read, which suffices for most complete records.
   private static let firstRead = 16 << 10
 
-  /// Reads a record from an open file; `nil` if it is damaged.
-  ///
-  /// The body is included if it is requested and is in the same file.
+  /// Reads a record from an open file, with its body if requested and in the same file; `nil` if it is damaged.
   static func read(_ descriptor: Int32, size: Int64, needsBody: Bool = true) throws(DiskCalls.Failure) -> Found? {
     try withUnsafeTemporaryAllocation(byteCount: firstRead, alignment: 16) { buffer throws(DiskCalls.Failure) in
       let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(size, Int64(firstRead)))])

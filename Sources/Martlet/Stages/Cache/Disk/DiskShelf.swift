@@ -47,9 +47,7 @@ final class DiskShelf: CacheShelf {
   /// A quarter of the limit, so that one large body does not evict everything else.
   var maximumBodyBytes: Int64 { limit / 4 }
 
-  /// Whether the folder does not exist.
-  ///
-  /// In an existing folder, other processes may store records at any time.
+  /// Whether the folder does not exist; in an existing one, other processes may store records at any time.
   var isSurelyEmpty: Bool { state.withLock { $0.folder == nil } && DiskFolder.isAbsent(path) }
 
   var time: Int64 { DiskCalls.microseconds(now()) }
@@ -164,9 +162,7 @@ final class DiskShelf: CacheShelf {
 
   // MARK: The folder
 
-  /// The folder, if it exists and is usable.
-  ///
-  /// For a lookup, an unusable folder is a miss.
+  /// The folder, if it exists and is usable; for a lookup, an unusable folder is a miss.
   func folderIfThere() -> DiskFolder? {
     if let folder = state.withLock({ $0.folder }) { return folder }
     guard let opened = try? DiskFolder.open(path) else { return nil }
