@@ -49,9 +49,7 @@ package final class AbortSource: Sendable {
     if let error { throw error }
   }
 
-  /// Registers an abort handler, and returns a token for ``remove(_:)``.
-  ///
-  /// Runs the handler immediately if the source has been aborted already.
+  /// Registers an abort handler, or runs it if the source is aborted already; returns a token for ``remove(_:)``.
   @discardableResult
   package func onAbort(_ handler: @escaping Handler) -> Int {
     let (id, error): (Int, (any Error)?) = state.withLock {
@@ -69,9 +67,7 @@ package final class AbortSource: Sendable {
     _ = removed
   }
 
-  /// Aborts with an error.
-  ///
-  /// Returns `false` if the source has been aborted before.
+  /// Aborts with an error; returns `false` if the source has been aborted before.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
     let handlers: (first: Entry?, others: [Entry])? = state.withLock { state in
@@ -122,9 +118,7 @@ package final class OneShot<T: Sendable>: Sendable {
 
   package init() {}
 
-  /// Sets the result.
-  ///
-  /// Returns `false` and keeps the first result if there is one.
+  /// Sets the result; returns `false` and keeps the first one if there is one.
   @discardableResult
   package func resolve(_ result: Result<T, any Error>) -> Bool {
     let (waiter, isFirst): (Suspension<T>?, Bool) = state.withLock {
@@ -142,9 +136,7 @@ package final class OneShot<T: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits for the result.
-  ///
-  /// Must be called only once.
+  /// Waits for the result; must be called only once.
   package func value() async throws -> T {
     try await suspend { continuation in
       let result: Result<T, any Error>? = state.withLock {

@@ -31,9 +31,7 @@ struct FirstInFirstOut<Element> {
     return first
   }
 
-  /// Removes the first matching element, by linear search.
-  ///
-  /// For rare operations, such as the cancellation of a waiter.
+  /// Removes the first matching element by linear search: for rare operations, such as the cancellation of a waiter.
   @discardableResult
   mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {
     if first.map(matches) ?? true { return popFirst() }

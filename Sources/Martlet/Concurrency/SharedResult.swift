@@ -32,10 +32,7 @@ final class SharedResult<Output: Sendable>: Sendable {
 
   /// Waits for the result, or until the task is cancelled.
   func value() async throws -> Output {
-    let id = state.withLock {
-      $0.nextWaiter += 1
-      return $0.nextWaiter
-    }
+    let id = nextWaiter()
     return try await withTaskCancellationHandler {
       try await wait(id, endsWithTask: true).get()
     } onCancel: {
@@ -44,12 +41,13 @@ final class SharedResult<Output: Sendable>: Sendable {
   }
 
   /// Waits for the result and ignores cancellation of the waiting task.
-  func outcome() async -> Result<Output, any Error> {
-    let id = state.withLock {
+  func outcome() async -> Result<Output, any Error> { await wait(nextWaiter(), endsWithTask: false) }
+
+  private func nextWaiter() -> Int {
+    state.withLock {
       $0.nextWaiter += 1
       return $0.nextWaiter
     }
-    return await wait(id, endsWithTask: false)
   }
 
   private func wait(_ id: Int, endsWithTask: Bool) async -> Result<Output, any Error> {

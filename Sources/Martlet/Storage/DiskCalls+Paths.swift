@@ -2,15 +2,6 @@ import Foundation
 
 /// System calls for downloads and outboxes.
 extension DiskCalls {
-  /// Syncs a file to the disk; returns 0 or the error number.
-  static func sync(_ descriptor: Int32) -> Int32 {
-    #if canImport(Darwin)
-      // On Darwin, `fsync` leaves the data in the drive's cache. Some file systems support nothing better.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
-    #endif
-    return fsync(descriptor) == 0 ? 0 : errno
-  }
-
   /// Renames a file if the new name is free; returns 0 or the error number.
   static func move(_ path: String, to name: String) -> Int32 {
     #if canImport(Darwin)
@@ -48,30 +39,12 @@ extension DiskCalls {
     return code == 0 ? facts.st_mode & 0o777 : nil
   }
 
-  /// Writes all bytes at an offset; returns 0 or the error number.
-  static func put(_ bytes: UnsafeRawBufferPointer, into descriptor: Int32, at offset: Int64) -> Int32 {
-    repeated(bytes) { rest, done in pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done)) }
-  }
-
   /// The facts of a path; a symbolic link at its end is not followed.
   static func facts(_ path: String) -> DiskFacts? {
     var facts = stat()
     return lstat(path, &facts) == 0 ? DiskFacts(facts) : nil
   }
 
-  /// The number of bytes available to the user of this process; `nil` if unknown.
-  static func freeBytes(_ descriptor: Int32) -> Int64? {
-    var facts = statvfs()
-    guard fstatvfs(descriptor, &facts) == 0 else { return nil }
-    // Some file systems report 0 for all values.
-    guard facts.f_blocks > 0 else { return nil }
-    let (bytes, overflow) = Int64(clamping: facts.f_bavail).multipliedReportingOverflow(
-      by: Int64(clamping: facts.f_frsize))
-    return overflow ? .max : bytes
-  }
-}
-
-extension DiskCalls {
   /// The facts of a path's target; symbolic links are followed.
   static func targetFacts(_ path: String) -> DiskFacts? {
     var facts = stat()
@@ -83,9 +56,7 @@ extension DiskCalls {
     var facts = stat()
     return stat(path, &facts) == 0 ? UInt64(truncatingIfNeeded: facts.st_dev) : nil
   }
-}
 
-extension DiskCalls {
   /// The error of a system call.
   struct Failure: Error {
     let code: Int32
@@ -96,9 +67,7 @@ extension DiskCalls {
     var text: String { String(cString: strerror(code)) }
   }
 
-  /// Reads a regular file up to a limit; `nil` for other files.
-  ///
-  /// Symbolic links are followed.
+  /// Reads a regular file up to a limit, also through symbolic links; `nil` for other files.
   static func contents(_ path: String, upTo limit: Int) throws(Failure) -> Data? {
     guard !path.utf8.contains(0) else { throw Failure(code: ENOENT) }
     // Opening a pipe would block without `O_NONBLOCK`.

@@ -48,7 +48,7 @@ final class DiskFolder: Sendable {
     return DiskFolder(path, descriptor)
   }
 
-  /// The absolute path of a folder, without a trailing slash.
+  /// The absolute path of a folder, without a trailing slash, with which a symbolic link would be followed.
   static func path(_ folder: URL) -> String {
     let path = folder.standardizedFileURL.path(percentEncoded: false)
     return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -68,15 +68,11 @@ final class DiskFolder: Sendable {
 
   /// Whether the name still refers to the folder.
   var isInPlace: Bool {
-    var facts = stat()
-    guard lstat(path, &facts) == 0, let own = DiskCalls.facts(number) else { return false }
-    return DiskFacts(facts).inode == own.inode
+    guard let named = DiskCalls.facts(path), let own = DiskCalls.facts(number) else { return false }
+    return named.inode == own.inode
   }
 
-  static func isAbsent(_ path: String) -> Bool {
-    var facts = stat()
-    return lstat(path, &facts) != 0 && errno == ENOENT
-  }
+  static func isAbsent(_ path: String) -> Bool { DiskCalls.facts(path) == nil && errno == ENOENT }
 
   func error(_ what: String, _ code: Int32) -> HTTPError { PrivateFile.error(what, path, code) }
 
@@ -97,9 +93,7 @@ final class DiskFolder: Sendable {
     return opened >= 0 ? opened : -errno
   }
 
-  /// Opens one of the 256 subfolders; `nil` if it does not exist.
-  ///
-  /// Anything else with its name is removed.
+  /// Opens one of the 256 subfolders; `nil` if it does not exist; anything else with its name is removed.
   func openFolder(_ folder: Int) -> DiskDescriptor? {
     let name = DiskName.folderName(folder)
     let opened = openat(number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

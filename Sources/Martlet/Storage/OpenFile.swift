@@ -34,7 +34,10 @@ struct OpenFile: Sendable {
   }
 
   func put(_ bytes: some ContiguousBytes, at offset: Int64) throws(HTTPError) {
-    try succeed(bytes.withUnsafeBytes { DiskCalls.put($0, into: number, at: offset) }, "cannot be written")
+    let code = bytes.withUnsafeBytes { bytes in
+      DiskCalls.repeated(bytes) { pwrite(number, $0.baseAddress, $0.count, off_t(offset) + off_t($1)) }
+    }
+    try succeed(code, "cannot be written")
   }
 
   /// Writes all bytes after those written before.
@@ -42,15 +45,27 @@ struct OpenFile: Sendable {
     try succeed(bytes.withUnsafeBytes { DiskCalls.append($0, to: number) }, "cannot be written")
   }
 
-  /// Syncs the file to the disk.
-  func sync() throws(HTTPError) { try succeed(DiskCalls.sync(number), "cannot be written") }
+  func sync() throws(HTTPError) {
+    #if canImport(Darwin)
+      // On Darwin, `fsync` leaves the data in the drive's cache. Some file systems support nothing better.
+      if fcntl(number, F_FULLFSYNC) == 0 { return }
+    #endif
+    try succeed(fsync(number) == 0 ? 0 : errno, "cannot be written")
+  }
 
   func cut(at size: Int64) throws(HTTPError) {
     try succeed(ftruncate(number, off_t(size)) == 0 ? 0 : errno, "cannot be cut")
   }
 
   /// The number of bytes available to the user of this process; `nil` if unknown.
-  var freeBytes: Int64? { DiskCalls.freeBytes(number) }
+  var freeBytes: Int64? {
+    var facts = statvfs()
+    // Some file systems report 0 for all values.
+    guard fstatvfs(number, &facts) == 0, facts.f_blocks > 0 else { return nil }
+    let (bytes, overflow) = Int64(clamping: facts.f_bavail).multipliedReportingOverflow(
+      by: Int64(clamping: facts.f_frsize))
+    return overflow ? .max : bytes
+  }
 
   /// Sets the mode; errors are ignored, because some file systems have no modes.
   func setMode(_ mode: mode_t) { fchmod(number, mode) }

@@ -38,9 +38,7 @@ struct ParentFolder {
     }
   }
 
-  /// Syncs the folder, so that its names survive a crash.
-  ///
-  /// Throws an error if the disk fails or is full.
+  /// Syncs the folder, so that its names survive a crash; throws an error if the disk fails or is full.
   func sync() throws(HTTPError) {
     guard let descriptor else { return }
     let code = calls.sync(descriptor.number)

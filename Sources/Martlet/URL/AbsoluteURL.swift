@@ -21,9 +21,7 @@ package final class AbsoluteURL: Sendable, Hashable {
   package let port: Int?
   /// The percent-encoded path, which begins with `/` and has no dot segments.
   package let path: String
-  /// The percent-encoded query.
-  ///
-  /// An empty query differs from `nil`.
+  /// The percent-encoded query; an empty one differs from `nil`.
   package let query: String?
   /// The percent-encoded fragment, which is never sent.
   package let fragment: String?
@@ -52,21 +50,11 @@ package final class AbsoluteURL: Sendable, Hashable {
     if let query { string += "?\(query)" }
     if let fragment { string += "#\(fragment)" }
     self.string = string
-    if string.utf8.allSatisfy(Self.isPlain) { return }
+    let plain = ASCIISet.plain
+    if string.utf8.allSatisfy({ plain.contains($0) }) { return }
     guard let url = URL(string: string), url.absoluteString == string else {
       let shown = InvalidInput.printable(URLRedaction.redact(string))
       throw InvalidInput("Foundation reads the URL \"\(shown)\" differently: percent-encode its special characters")
-    }
-  }
-
-  /// Whether all parsers read the octet in the same way at its position.
-  private static func isPlain(_ octet: UInt8) -> Bool {
-    switch octet {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-    // - . / 0 to 9 :
-    case UInt8(ascii: "-")...UInt8(ascii: ":"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-    case UInt8(ascii: "?"), UInt8(ascii: "="), UInt8(ascii: "&"), UInt8(ascii: "%"), UInt8(ascii: "+"): true
-    default: false
     }
   }
 

@@ -4,14 +4,12 @@ struct ASCIISet: Sendable {
   private var high: UInt64 = 0
 
   init(_ members: String) {
-    for byte in members.utf8 { insert(byte) }
-  }
-
-  private mutating func insert(_ byte: UInt8) {
-    switch byte {
-    case 0..<64: low |= 1 << UInt64(byte)
-    case 64..<128: high |= 1 << UInt64(byte - 64)
-    default: break
+    for byte in members.utf8 {
+      switch byte {
+      case 0..<64: low |= 1 << UInt64(byte)
+      case 64..<128: high |= 1 << UInt64(byte - 64)
+      default: break
+      }
     }
   }
 
@@ -38,6 +36,8 @@ struct ASCIISet: Sendable {
   static let scheme = ASCIISet(alphanumerics + "+-.")
   /// The characters that the form serialiser of the WHATWG URL standard does not encode.
   static let form = ASCIISet(alphanumerics + "*-._")
+  /// The characters that all parsers read in the same way at their position in a URL.
+  static let plain = ASCIISet(unreservedMembers + "/:?=&%+")
 }
 
 /// Percent-encoding (RFC 3986 §2.1), on bytes and never on `Character`s.

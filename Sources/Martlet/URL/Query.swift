@@ -24,9 +24,6 @@ public struct Query: Sendable, Hashable {
       self.name = name
       self.value = value
     }
-
-    /// Whether the item would be empty in encoded text.
-    fileprivate var isVoid: Bool { name.isEmpty && value == nil }
   }
 
   /// The items in the order they are sent.
@@ -39,7 +36,7 @@ public struct Query: Sendable, Hashable {
   ///
   /// - Parameter items: The items in order; an item with an empty name and no value is omitted.
   public init(items: [Item] = []) {
-    self.items = items.filter { !$0.isVoid }
+    self.items = items.filter { !$0.name.isEmpty || $0.value != nil }
   }
 
   /// Parses an encoded query, as found in a URL after the `?`.
@@ -58,9 +55,7 @@ public struct Query: Sendable, Hashable {
     }
   }
 
-  /// Parses an encoded query like ``init(parsing:)`` and keeps its spelling.
-  ///
-  /// The query is sent as written until its items change.
+  /// Parses an encoded query like ``init(parsing:)``, and sends it as written until its items change.
   package init(spelling text: String) {
     self.init(parsing: text)
     spelling = text

@@ -5,7 +5,7 @@ extension RequestTarget: ExpressibleByStringInterpolation {
   ///
   /// - Parameter value: A URL, or a reference that is joined to the base URL.
   public init(stringLiteral value: String) {
-    self.init(storage: .text(value))
+    storage = .text(value)
   }
 
   /// Creates a target from an interpolated literal; each value is escaped for its position.
@@ -13,11 +13,8 @@ extension RequestTarget: ExpressibleByStringInterpolation {
   /// - Parameter stringInterpolation: The interpolation built by the compiler.
   public init(stringInterpolation: StringInterpolation) {
     let text = stringInterpolation.text
-    if let problem = stringInterpolation.problem ?? stringInterpolation.segmentProblem() {
-      self.init(storage: .invalid(text, problem))
-    } else {
-      self.init(storage: .text(text))
-    }
+    let problem = stringInterpolation.problem ?? stringInterpolation.segmentProblem()
+    storage = problem.map { .invalid(text, $0) } ?? .text(text)
   }
 
   /// Builds a target from a literal and escapes the values in it.
@@ -182,16 +179,10 @@ extension RequestTarget.StringInterpolation {
     guard !bytes.isEmpty, before != UInt8(ascii: "%"),
       bytes.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) }),
       beginsLabel || !bytes.contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: ".") }),
-      bytes.allSatisfy({ $0 < 0x80 }) || isInternationalName(bytes)
+      // If the value alone is a valid international name, its mapped form contains no delimiter (UTS #46).
+      bytes.allSatisfy({ $0 < 0x80 }) || (try? URLHost.parse(bytes)) != nil
     else { return refuseHost(value) }
     text += value
-  }
-
-  /// Whether a value alone is a valid international name.
-  ///
-  /// Its mapped form then contains no delimiter (UTS #46).
-  private func isInternationalName(_ bytes: ArraySlice<UInt8>) -> Bool {
-    (try? URLHost.parse(bytes)) != nil
   }
 
   private mutating func refuseHost(_ value: String) {
@@ -201,9 +192,7 @@ extension RequestTarget.StringInterpolation {
         + (isRest ? ": begin the path in the literal, or write \\(raw:)" : ""))
   }
 
-  /// Finds a path segment that a value makes empty, `.` or `..`.
-  ///
-  /// Needs the complete path.
+  /// Finds a segment of the complete path that a value makes empty, `.` or `..`.
   fileprivate func segmentProblem() -> InvalidInput? {
     guard !spots.isEmpty else { return nil }
     let bytes = Array(text.utf8)[...]

@@ -57,15 +57,11 @@ public struct RequestTarget: Sendable, Hashable {
 
   let storage: Storage
 
-  init(storage: Storage) {
-    self.storage = storage
-  }
-
   /// Creates a target from a URL.
   ///
   /// - Parameter url: An http or https URL, or a relative URL, which is joined to the base URL like text.
   public init(_ url: URL) {
-    self.init(storage: .text(url.absoluteString))
+    storage = .text(url.absoluteString)
   }
 
   /// Creates a target from a string, such as a URL typed on a command line.
@@ -75,19 +71,19 @@ public struct RequestTarget: Sendable, Hashable {
   ///
   /// - Parameter text: A URL, or a reference that is joined to the base URL.
   public init(_ text: String) {
-    self.init(storage: .text(text))
+    storage = .text(text)
   }
 
   /// Creates a target from a string; values interpolated into a literal are not escaped.
   ///
   /// - Parameter text: A URL, or a reference that is joined to the base URL. Untrusted input in it can change the host.
   public init(text: String) {
-    self.init(storage: .text(text))
+    storage = .text(text)
   }
 
   /// Creates a target from a resolved URL, which costs nothing to resolve again.
   package init(_ url: AbsoluteURL) {
-    self.init(storage: .resolved(url))
+    storage = .resolved(url)
   }
 }
 

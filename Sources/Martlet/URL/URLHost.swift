@@ -2,9 +2,7 @@ import Foundation
 
 /// The host of a URL: a name, a dotted quad, or an IPv6 literal in brackets (RFC 3986 §3.2.2).
 enum URLHost {
-  /// Checks and normalises a host.
-  ///
-  /// Names become lower case, and international ones become ASCII (RFC 5891).
+  /// Checks and normalises a host: names become lower case, and international ones become ASCII (RFC 5891).
   static func parse(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {
     if bytes.first == UInt8(ascii: "[") {
       let inner = bytes.dropFirst().dropLast()
@@ -68,11 +66,7 @@ enum URLHost {
   }
 
   private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {
-    if label.allSatisfy(isDigit) { return true }
+    if label.allSatisfy({ 0x30...0x39 ~= $0 }) { return true }
     return label.starts(with: "0x".utf8) && label.dropFirst(2).allSatisfy { PercentEncoding.hexValue($0) != nil }
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
 }

@@ -29,9 +29,7 @@ struct URLParts {
     path = rest
   }
 
-  /// Whether browsers would read a host in the path.
-  ///
-  /// Browsers treat a backslash as a slash (WHATWG URL, relative slash state).
+  /// Whether browsers, which treat a backslash as a slash, read a host in the path (WHATWG URL, relative slash state).
   var hasHostForBrowsers: Bool {
     let (slash, backslash) = (UInt8(ascii: "/"), UInt8(ascii: "\\"))
     return scheme == nil && authority == nil && (path.first == backslash || path.starts(with: [slash, backslash]))

@@ -29,27 +29,22 @@ extension URLParser {
       let shown = URLRedaction.printable(text)
       throw InvalidInput("\"\(shown)\" has a backslash at its start, which other clients read as another host")
     }
-    let query = parts.query.map { PercentEncoding.repair($0, keeping: .query) }
-    let fragment = parts.fragment.map { PercentEncoding.repair($0, keeping: .query) }
-    let path = PercentEncoding.repair(parts.path, keeping: .path)
-    if let authority = parts.authority {
-      return try AbsoluteURL(
-        scheme: base.scheme, authority: URLAuthority(parsing: authority, scheme: base.scheme),
-        path: normalisedPath(path), query: query, fragment: fragment)
+    var authority = URLAuthority(host: base.host, port: base.port)
+    var path = PercentEncoding.repair(parts.path, keeping: .path)
+    var query = parts.query.map { PercentEncoding.repair($0, keeping: .query) }
+    if let own = parts.authority {
+      authority = try URLAuthority(parsing: own, scheme: base.scheme)
+      path = normalisedPath(path)
+    } else if path.isEmpty {
+      path = base.path
+      query = query ?? base.query
+    } else {
+      let slash = base.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? base.path.startIndex
+      path = normalisedPath((path.hasPrefix("/") ? "" : base.path.prefix(through: slash)) + path)
     }
-    let authority = URLAuthority(host: base.host, port: base.port)
-    if path.isEmpty {
-      return try AbsoluteURL(
-        scheme: base.scheme, authority: authority, path: base.path, query: query ?? base.query, fragment: fragment)
-    }
-    let directory = path.hasPrefix("/") ? "" : base.path.prefix(through: lastSlash(of: base.path))
     return try AbsoluteURL(
-      scheme: base.scheme, authority: authority, path: normalisedPath(directory + path), query: query,
-      fragment: fragment)
-  }
-
-  private static func lastSlash(of path: String) -> String.Index {
-    path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+      scheme: base.scheme, authority: authority, path: path, query: query,
+      fragment: parts.fragment.map { PercentEncoding.repair($0, keeping: .query) })
   }
 
   /// Removes dot segments (RFC 3986 §5.2.4) and adds a missing leading slash.
@@ -86,20 +81,10 @@ extension URLParser {
 
   /// The number of dots in a dot segment, one or two, or `nil` for other segments.
   static func dots(_ segment: ArraySlice<UInt8>) -> Int? {
-    guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%") else { return nil }
-    var rest = segment
-    var count = 0
-    while let byte = rest.first {
-      if byte == UInt8(ascii: ".") {
-        rest = rest.dropFirst()
-      } else if PercentEncoding.triplet(at: rest.startIndex, in: rest) == UInt8(ascii: "."), byte == UInt8(ascii: "%") {
-        rest = rest.dropFirst(3)
-      } else {
-        return nil
-      }
-      count += 1
-      if count > 2 { return nil }
-    }
-    return count
+    guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%"),
+      segment.count <= "%2E%2E".utf8.count
+    else { return nil }
+    let decoded = PercentEncoding.decode(segment)
+    return decoded.count <= 2 && decoded.allSatisfy { $0 == UInt8(ascii: ".") } ? decoded.count : nil
   }
 }

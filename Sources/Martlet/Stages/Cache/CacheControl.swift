@@ -34,9 +34,7 @@ struct CacheControl: Sendable, Equatable {
     arguments[name, default: []].append(Self.argument(member[end...]))
   }
 
-  /// The argument after a name.
-  ///
-  /// It is `=` and a token or a quoted string, which are equivalent (RFC 9111 §5.2).
+  /// The argument after a name: `=` and a token or a quoted string, which are equivalent (RFC 9111 §5.2).
   private static func argument(_ rest: Substring.UTF8View) -> String? {
     guard !rest.isEmpty else { return nil }
     guard rest.first == UInt8(ascii: "=") else { return "" }
@@ -53,21 +51,18 @@ struct CacheControl: Sendable, Equatable {
   /// Whether the directive is present, with or without an argument.
   func has(_ name: String) -> Bool { arguments[name] != nil }
 
-  /// Whether the directive applies to the whole response.
-  ///
-  /// It does without an argument, or with a malformed one.
+  /// Whether the directive applies to the whole response: without an argument, or with a malformed one.
   func isUnqualified(_ name: String) -> Bool {
-    arguments[name]?.contains { $0 == nil || $0?.isEmpty == true || !Self.areNames($0) } ?? false
+    arguments[name]?.contains { argument in
+      guard let argument, !argument.isEmpty else { return true }
+      return !FieldSyntax.listMembers(of: argument).allSatisfy { FieldSyntax.isToken($0) }
+    } ?? false
   }
 
   /// The lower-case field names in the directive's argument.
   func fields(_ name: String) -> [String] {
     arguments[name]?.compactMap { $0 }.flatMap { FieldSyntax.listMembers(of: $0).map { FieldSyntax.lowercased($0) } }
       ?? []
-  }
-
-  private static func areNames(_ list: String?) -> Bool {
-    FieldSyntax.listMembers(of: list ?? "").allSatisfy { FieldSyntax.isToken($0) }
   }
 
   /// The directive's number of seconds, at most 2³¹; `nil` if it is absent.

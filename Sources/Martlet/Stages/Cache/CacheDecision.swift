@@ -55,16 +55,14 @@ enum CacheDecision: Sendable, Equatable {
       let isStale = policy.contains(.staleWhileRevalidate) && !Freshness(entry, at: question.now).isFresh
       return isStale && !isOnly ? .useAndRefresh(index, .preferred) : .use(index, .preferred)
     }
-    switch judge(entry, asked, question) {
-    case .use(let reason): return .use(index, reason)
-    case .refresh(let reason): return isOnly ? .fail(.notStored) : .useAndRefresh(index, reason)
-    case .ask(let reason):
-      if isOnly { return .fail(.notStored) }
-      let isOwn = headers.contains("If-None-Match") || headers.contains("If-Modified-Since")
-      // A 304 to a partial response could not be matched to a newer representation.
-      let isAskable = entry.hasValidator && !isOwn && !headers.contains("Range") && entry.part == nil
-      return isAskable ? .revalidate(index, reason) : .fetch(index, reason)
-    }
+    let decision = judge(index, entry, asked, question)
+    if case .use = decision { return decision }
+    if isOnly { return .fail(.notStored) }
+    guard case .revalidate(_, let reason) = decision else { return decision }
+    let isOwn = headers.contains("If-None-Match") || headers.contains("If-Modified-Since")
+    // A 304 to a partial response could not be matched to a newer representation.
+    let isAskable = entry.hasValidator && !isOwn && !headers.contains("Range") && entry.part == nil
+    return isAskable ? decision : .fetch(index, reason)
   }
 
   /// Whether an entry matches the request's `If-Range`, if there is one (RFC 9110 §13.1.5: strong comparison).
@@ -87,66 +85,56 @@ enum CacheDecision: Sendable, Equatable {
     return entry.part == nil ? nil : .incomplete
   }
 
-  private enum Judgement {
-    case use(Reason)
-    case refresh(Reason)
-    case ask(Reason)
-  }
-
-  private static func judge(_ entry: CacheEntry, _ asked: CacheControl, _ question: Question) -> Judgement {
+  /// Whether to use the entry, to use and refresh it, or to revalidate it, if that is possible.
+  private static func judge(
+    _ index: Int, _ entry: CacheEntry, _ asked: CacheControl, _ question: Question
+  ) -> CacheDecision {
     let (headers, policy) = (question.headers, question.policy)
     let control = entry.control
     let obeysServer = !policy.contains(.ignoreServerDirectives)
-    if policy.contains(.alwaysRevalidate) { return .ask(.alwaysRevalidate) }
+    if policy.contains(.alwaysRevalidate) { return .revalidate(index, .alwaysRevalidate) }
     // Without Cache-Control, `Pragma: no-cache` has the same meaning (RFC 9111 §5.4).
     let isPragma =
       asked.isEmpty
       && headers.values(of: "Pragma").contains { FieldSyntax.isSameName(FieldSyntax.trimmed($0), "no-cache") }
-    if asked.has("no-cache") || isPragma { return .ask(.requestForbids) }
-    if obeysServer, control.isUnqualified("no-cache") { return .ask(.responseForbids) }
+    if asked.has("no-cache") || isPragma { return .revalidate(index, .requestForbids) }
+    if obeysServer, control.isUnqualified("no-cache") { return .revalidate(index, .responseForbids) }
     let freshness = Freshness(entry, at: question.now)
-    if let limit = asked.seconds("max-age"), freshness.age > TimeInterval(limit) || limit == 0 { return .ask(.tooOld) }
+    if let limit = asked.seconds("max-age"), freshness.age > TimeInterval(limit) || limit == 0 {
+      return .revalidate(index, .tooOld)
+    }
     let margin = TimeInterval(asked.seconds("min-fresh") ?? 0)
     if freshness.isFresh {
-      return freshness.lifetime - freshness.age >= margin ? .use(.fresh) : .ask(.notFreshEnough)
+      return freshness.lifetime - freshness.age >= margin ? .use(index, .fresh) : .revalidate(index, .notFreshEnough)
     }
-    guard margin == 0 else { return .ask(.notFreshEnough) }
+    guard margin == 0 else { return .revalidate(index, .notFreshEnough) }
     // Only the program can override this (RFC 9111 §5.2.2.2).
-    if obeysServer, control.has("must-revalidate") { return .ask(.stale) }
+    if obeysServer, control.has("must-revalidate") { return .revalidate(index, .stale) }
     if let allowed = asked.maximumStaleness, freshness.staleness <= TimeInterval(allowed) {
-      return .use(.staleAllowed)
+      return .use(index, .staleAllowed)
     }
     if policy.contains(.staleWhileRevalidate), let window = control.seconds("stale-while-revalidate"),
       freshness.staleness <= TimeInterval(window)
     {
-      return .refresh(.staleWhileRevalidate)
+      return .useAndRefresh(index, .staleWhileRevalidate)
     }
-    return .ask(.stale)
+    return .revalidate(index, .stale)
   }
 
-  /// The newest entry that the request selects (RFC 9111 §4.1).
-  ///
-  /// Entries are compared by `Date`, then by the time of receipt.
+  /// The newest entry that the request selects (RFC 9111 §4.1), by `Date` and then by the time of receipt.
   private static func selected(_ entries: [CacheEntry], _ headers: HTTPHeaders) -> Int? {
+    func times(_ index: Int) -> (Date, Date) {
+      (entries[index].date ?? entries[index].responseTime, entries[index].responseTime)
+    }
     var best: Int?
     for index in entries.indices where Selection.matches(entries[index], headers) {
-      guard let other = best else {
-        best = index
-        continue
-      }
-      let (new, old) = (entries[index], entries[other])
-      let order =
-        ((new.date ?? new.responseTime), new.responseTime) > ((old.date ?? old.responseTime), old.responseTime)
-      if order { best = index }
+      if let other = best, times(index) <= times(other) { continue }
+      best = index
     }
     return best
   }
-}
 
-extension CacheDecision {
-  /// Whether an entry may replace the response of a server that failed.
-  ///
-  /// The question has the time of the failure.
+  /// Whether an entry may replace the response of a server that failed at the time of the question.
   static func mayStandIn(_ entry: CacheEntry, _ question: Question) -> Bool {
     guard lack(entry, question) == nil else { return false }
     if question.policy.contains(.fallbackOnError) { return true }

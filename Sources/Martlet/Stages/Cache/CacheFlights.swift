@@ -67,9 +67,7 @@ final class CacheFlights: Sendable {
     }
   }
 
-  /// The duty to end a flight.
-  ///
-  /// A released lease ends it as `left`.
+  /// The duty to end a flight; a released lease ends it as `left`.
   final class Lease: Sendable {
     private let flights: CacheFlights
     private let key: Key

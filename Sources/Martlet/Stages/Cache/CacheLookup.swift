@@ -19,9 +19,7 @@ struct CacheQuery: Sendable {
 
 /// The identity whose requests may use a response.
 struct CacheIdentity: Sendable, Hashable {
-  /// The name of the identity.
-  ///
-  /// It is set by the program, or is a digest of the credentials that only this process can make.
+  /// Set by the program, or a digest of the credentials that only this process can make.
   let name: String
   /// Whether its responses may outlive the process.
   let isLasting: Bool

@@ -17,9 +17,7 @@ struct CacheIndex: Sendable, Equatable {
 
   /// A random number in the keys of the other records; changing it invalidates all of them.
   var generation: UInt64
-  /// The sets of request field names that select responses, newest last.
-  ///
-  /// Names are sorted and in lower case.
+  /// The sets of request field names that select responses, newest last; names are sorted and in lower case.
   var selections: [[String]] = []
 }
 
@@ -59,9 +57,9 @@ protocol CacheShelf: AnyObject, Sendable {
   /// Creates a sink for a body; `nil` if the body must stay in memory.
   func makeSink() throws -> DiskSink?
 
-  /// All records without bodies; `nil` if the storage cannot list them.
-  func contents() async throws -> [(key: CacheKey, record: CacheRecord)]?
+  /// All records without bodies; throws if the storage cannot list them.
+  func contents() async throws -> [(key: CacheKey, record: CacheRecord)]
 
-  /// The number of bytes and records in use.
+  /// The number of bytes and records in use; throws if the storage cannot list them.
   func usage() async throws -> (bytes: Int64, records: Int)
 }

@@ -15,7 +15,6 @@ final class CacheRecorder: Sendable {
   }
 
   private let shelf: any CacheShelf
-  private let limit: Int64
   private let expected: Int64?
   private let commit: @Sendable (CachedBody) async throws -> Void
   private let report: @Sendable (String) -> Void
@@ -25,9 +24,7 @@ final class CacheRecorder: Sendable {
   /// The maximum size of a body that stays in memory until it is stored.
   private static let memoryBytes: Int64 = 1 << 20
 
-  /// Creates a recorder.
-  ///
-  /// The end of the recording ends `lease`. `report` receives the reason if the response is not stored.
+  /// The end of the recording ends `lease`; `report` receives the reason if the response is not stored.
   init(
     _ shelf: any CacheShelf, expected: Int64?, _ lease: CacheFlights.Lease?,
     commit: @escaping @Sendable (CachedBody) async throws -> Void, report: @escaping @Sendable (String) -> Void
@@ -37,7 +34,6 @@ final class CacheRecorder: Sendable {
     self.lease = lease
     self.commit = commit
     self.report = report
-    limit = shelf.maximumBodyBytes
   }
 
   deinit { giveUp(nil) }
@@ -48,14 +44,16 @@ final class CacheRecorder: Sendable {
     let step: (pieces: [Data], sink: DiskSink?)? = state.withLock { state in
       guard !state.isOver else { return nil }
       state.count += Int64(piece.count)
-      guard state.count <= limit else { return ([], nil) }
+      guard state.count <= shelf.maximumBodyBytes else { return ([], nil) }
       if let sink = state.sink { return ([piece], sink) }
       state.pieces.append(piece)
       guard state.count > Self.memoryBytes, !state.isInMemory else { return nil }
       return (state.pieces, nil)
     }
     guard let step else { return }
-    guard !step.pieces.isEmpty else { return giveUp("the body is larger than the cache takes (\(limit) bytes)") }
+    guard !step.pieces.isEmpty else {
+      return giveUp("the body is larger than the cache takes (\(shelf.maximumBodyBytes) bytes)")
+    }
     do {
       if let sink = step.sink { return try sink.write(piece) }
       let sink = try shelf.makeSink()
@@ -71,16 +69,7 @@ final class CacheRecorder: Sendable {
 
   /// Stores the response at the end of its body.
   func finish() async {
-    let state: State? = state.withLock { state in
-      guard !state.isOver else { return nil }
-      defer {
-        state.isOver = true
-        state.pieces = []
-        state.sink = nil
-      }
-      return state
-    }
-    guard let state else { return }
+    guard let state = end() else { return }
     do {
       guard expected == nil || expected == state.count else { return lease?.end(.notStored) ?? () }
       let body: CachedBody
@@ -103,20 +92,18 @@ final class CacheRecorder: Sendable {
   }
 
   func giveUp(_ problem: String?) {
-    let (sink, isFirst): (DiskSink?, Bool) = state.withLock { state in
-      guard !state.isOver else { return (nil, false) }
-      state.isOver = true
-      state.pieces = []
-      defer { state.sink = nil }
-      return (state.sink, true)
-    }
-    sink?.discard()
-    guard isFirst else { return }
-    if let problem {
-      report(problem)
-      lease?.end(.notStored)
-    } else {
-      lease?.end(.left)
+    guard let state = end() else { return }
+    state.sink?.discard()
+    if let problem { report(problem) }
+    lease?.end(problem == nil ? .left : .notStored)
+  }
+
+  /// Ends the recording; returns what it had, or `nil` if it was over.
+  private func end() -> State? {
+    state.withLock { state in
+      guard !state.isOver else { return nil }
+      defer { state = State(isOver: true) }
+      return state
     }
   }
 

@@ -38,29 +38,22 @@ enum CacheRules {
     return nil
   }
 
-  /// Removes the fields that are not stored.
-  ///
-  /// These are connection-specific fields, and those that `Connection` names (RFC 9111 §3.1).
+  /// The fields that are stored: not connection-specific ones, and not those that `Connection` names (RFC 9111 §3.1).
   static func storable(_ headers: HTTPHeaders, ignoresServer: Bool = false) -> HTTPHeaders {
     var dropped: Set = [
       "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "proxy-authenticate",
       "proxy-authentication-info", "proxy-authorization",
     ]
-    for value in headers[all: "Connection"] {
-      dropped.formUnion(FieldSyntax.listMembers(of: value).map { FieldSyntax.lowercased($0) })
-    }
+    dropped.formUnion(headers.values(of: "Connection").map { FieldSyntax.lowercased($0) })
     // Fields that these directives name must not be reused without revalidation, or not be stored (RFC 9111 §5.2.2.4,
     // §5.2.2.7).
-    let control = CacheControl(headers)
-    if !ignoresServer { dropped.formUnion(control.fields("no-cache")) }
+    if !ignoresServer { dropped.formUnion(CacheControl(headers).fields("no-cache")) }
     // The fields that control caching are kept in any case.
     dropped.subtract(["cache-control", "vary", "date", "age", "expires"])
     return HTTPHeaders(headers.filter { !dropped.contains(FieldSyntax.lowercased($0.name)) })
   }
 
-  /// The stored fields, updated by those of a 304 or a HEAD response (RFC 9111 §3.2).
-  ///
-  /// Fields that describe the body are not updated.
+  /// The stored fields, updated by those of a 304 or a HEAD response unless they describe the body (RFC 9111 §3.2).
   static func updated(_ stored: HTTPHeaders, by new: HTTPHeaders) -> HTTPHeaders {
     let fixed: Set = ["content-length", "content-encoding", "content-type", "content-range"]
     let fields = storable(new).filter { !fixed.contains(FieldSyntax.lowercased($0.name)) }

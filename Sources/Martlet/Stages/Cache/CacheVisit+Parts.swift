@@ -40,9 +40,7 @@ extension CacheVisit {
     return await stored(response, askedAt: askedAt, previous: nil, lease: lease)
   }
 
-  /// The stored bytes that precede a new part, if both can be combined.
-  ///
-  /// The entry becomes that of the combination.
+  /// The stored bytes that precede a new part, if both can be combined; the entry becomes that of the combination.
   func joined(_ previous: CacheCandidate, _ entry: inout CacheEntry) -> CachedBody? {
     guard let part = entry.part, let old = previous.entry.part, previous.entry.status == 206,
       let tag = entry.entityTag, EntityTag.isStrong(tag), tag == previous.entry.entityTag,
@@ -73,7 +71,7 @@ extension CacheVisit {
       await save(candidate)
     } else {
       // The representation has changed for all identities.
-      do { try await cache.invalidate(url) } catch { report("\(error)") }
+      do { try await cache.invalidate(query.url) } catch { report("\(error)") }
     }
   }
 }

@@ -5,7 +5,6 @@ import MartletBase
 final class CacheVisit: Sendable {
   let cache: ResponseCache
   let request: HTTPRequest
-  let url: String
   let context: RequestContext
   let next: Next
   let query: CacheQuery
@@ -13,7 +12,6 @@ final class CacheVisit: Sendable {
   init(cache: ResponseCache, request: HTTPRequest, url: String, context: RequestContext, next: Next) {
     self.cache = cache
     self.request = request
-    self.url = url
     self.context = context
     self.next = next
     query = CacheQuery(
@@ -56,26 +54,15 @@ final class CacheVisit: Sendable {
   // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
   @inline(never) private func step(_ candidates: [CacheCandidate], _ mayWait: inout Bool) throws -> Step {
-    let decision = CacheDecision.make(question, candidates.map(\.entry))
-    switch decision {
-    case .use(let index, let reason):
-      explain(decision, candidates)
-      return .answer(answer(candidates[index], .cache, reason))
-    case .useAndRefresh(let index, let reason):
-      guard context.hop == 0 else {
-        explain(.revalidate(index, .stale), candidates)
-        return .revalidate(index, nil)
+    var decision = CacheDecision.make(question, candidates.map(\.entry))
+    if case .useAndRefresh(let index, _) = decision, context.hop != 0 { decision = .revalidate(index, .stale) }
+    let asksServer =
+      switch decision {
+      case .revalidate, .complete, .fetch: true
+      case .use, .useAndRefresh, .fail: false
       }
-      explain(decision, candidates)
-      refresh()
-      return .answer(answer(candidates[index], .cache, reason))
-    case .fail(let reason):
-      explain(decision, candidates)
-      return .answer(try refusal(reason))
-    case .revalidate, .complete, .fetch: break
-    }
     var lease: CacheFlights.Lease?
-    if mayWait {
+    if mayWait, asksServer {
       switch cache.flights.join(CacheFlights.Key(query)) {
       case .lead(let own): lease = own
       case .alone: mayWait = false
@@ -86,12 +73,16 @@ final class CacheVisit: Sendable {
     }
     explain(decision, candidates)
     switch decision {
+    case .use(let index, let reason): return .answer(answer(candidates[index], .cache, reason))
+    case .useAndRefresh(let index, let reason):
+      refresh()
+      return .answer(answer(candidates[index], .cache, reason))
     case .revalidate(let index, _): return .revalidate(index, lease)
     case .complete(let index, _): return .complete(index, lease)
     case .fetch(let index, let reason):
       offer(index.map { candidates[$0] })
       return .fetch(reason, previous: index, lease)
-    default: return .fetch(.nothing, previous: nil, lease)
+    case .fail(let reason): return .answer(try refusal(reason))
     }
   }
 
@@ -117,9 +108,7 @@ final class CacheVisit: Sendable {
     try await flight.wait(context.call) == .left && context.call.core.timeline.now() < deadline
   }
 
-  /// Whether other requests may wait for this response.
-  ///
-  /// True for a plain `GET` without credentials.
+  /// Whether other requests may wait for this response: a plain `GET` without credentials.
   private var isShareable: Bool {
     let headers = request.headers
     return request.method == .get && context.hop == 0 && !policy.contains(.neverWrite)
@@ -191,8 +180,7 @@ final class CacheVisit: Sendable {
 
   /// Offers a stored response as the fallback if the server fails.
   private func offer(_ candidate: CacheCandidate?) {
-    guard let candidate, let box = context.fallback else { return }
-    box.offer(self, candidate)
+    if let candidate { context.fallback?.offer(self, candidate) }
   }
 
   /// Whether a stored response may replace that of a server that just failed.
@@ -321,19 +309,17 @@ final class CacheVisit: Sendable {
       return response
     }
     let shelf = mayLast(entry) ? cache.permanent : cache.session
+    let freshness = Freshness(entry, at: now)
     context.call.explain(
-      .cache(
-        .stored(Explanation.Freshness(Freshness(entry, at: now)), isPermanent: cache.lasts && shelf === cache.permanent)
-      ))
+      .cache(.stored(Explanation.Freshness(freshness), isPermanent: cache.lasts && shelf === cache.permanent)))
     let expected = entry.part.map { $0.last - $0.first + 1 } ?? response.headers.contentLength
     // A response that is not fresh cannot serve the waiting requests, so they stop waiting now.
-    let isUseful = Freshness(entry, at: now).isFresh
-    if !isUseful { lease?.end(.notStored) }
+    if !freshness.isFresh { lease?.end(.notStored) }
     entry.bodyLength = expected ?? 0
     let prefix = previous.flatMap { joined($0, &entry) }
     let (made, query) = (entry, query)
     let recorder = CacheRecorder(
-      shelf, expected: expected, isUseful ? lease : nil,
+      shelf, expected: expected, freshness.isFresh ? lease : nil,
       commit: { body in
         var (entry, body) = (made, body)
         if let prefix { body = try prefix.appending(body) }
@@ -379,7 +365,7 @@ final class CacheVisit: Sendable {
     let headers = CacheRules.storable(response.headers, ignoresServer: ignoresServer)
     let names = Selection.names(headers) ?? []
     let entry = CacheEntry(
-      url: url, status: status, reasonPhrase: response.reasonPhrase ?? "", headers: headers,
+      url: query.url, status: status, reasonPhrase: response.reasonPhrase ?? "", headers: headers,
       selectors: Selection.selectors(names, of: request.headers), identity: query.owner,
       requestTime: askedAt, responseTime: now, bodyLength: 0, part: part,
       programLifetime: lifetime.map { TimeInterval($0.inSeconds) })
@@ -392,9 +378,7 @@ final class CacheVisit: Sendable {
     !policy.isDisjoint(with: [.preferCached, .onlyCached, .fallbackOnError, .ignoreServerDirectives])
   }
 
-  /// Whether the response may be useful.
-  ///
-  /// This is a quick check, because most API responses have no caching fields.
+  /// Whether the response may be useful: a quick check, because most API responses have no caching fields.
   private func mayBeOfUse(_ headers: HTTPHeaders) -> Bool {
     wantsAll || context.call.options.cacheFor != nil
       || ["Cache-Control", "ETag", "Last-Modified", "Expires"].contains(where: headers.contains)

@@ -2,8 +2,8 @@ import MartletBase
 
 /// Serves a stored response when all attempts have failed (RFC 5861 §4).
 ///
-/// A failure is a missing connection, a timeout, a limit on the load of the server, an open circuit, or a 5xx. The stage is above ``RetryStage``; ``CacheStage`` offers the
-/// stored response during an attempt.
+/// A failure is a missing connection, a timeout, a limit on the load of the server, an open circuit, or a 5xx. The stage
+/// is above ``RetryStage``; ``CacheStage`` offers the stored response during an attempt.
 struct FallbackStage: Stage {
   let cache: ResponseCache
 
@@ -31,27 +31,27 @@ struct FallbackStage: Stage {
     let reason: HTTPError
     switch result {
     case .success(let response):
-      guard response.status.rawValue >= 500, response.source == .network, box.mayStandIn else { return }
+      guard response.status.rawValue >= 500, response.source == .network else { return }
       reason = HTTPError(
         .status, "\(response.status.rawValue) \(response.status.reasonPhrase)", request: response.request)
     case .failure(let error as HTTPError)
     where error.isConnectivity || error.isTimeout || error.isLoadLimit:
       // An aborted call, for example by its total limit, has its error already.
       try call.abortSource.check()
-      guard box.mayStandIn else { return }
       reason = error
     case .failure: return
     }
-    guard var answer = box.answer else { throw reason }
+    guard let (visit, candidate) = box.offered.withLock({ $0 }), visit.mayStandIn(candidate) else { return }
+    var answer = visit.answer(candidate, .fallback, .unreachable)
     answer.fallbackReason = reason
-    if let freshness = box.freshness { call.note(.cache(.fallback(freshness))) }
+    call.note(.cache(.fallback(Explanation.Freshness(Freshness(candidate.entry, at: visit.now)))))
     result = .success(answer)
   }
 }
 
 /// The stored response that the cache offers as a fallback if the server fails.
 final class Fallback: Sendable {
-  private let offered = Locked<(visit: CacheVisit, candidate: CacheCandidate)?>(nil)
+  let offered = Locked<(visit: CacheVisit, candidate: CacheCandidate)?>(nil)
 
   func offer(_ visit: CacheVisit, _ candidate: CacheCandidate) { offered.withLock { $0 = (visit, candidate) } }
 
@@ -62,19 +62,5 @@ final class Fallback: Sendable {
     }
     // Released after unlocking.
     _ = offered
-  }
-
-  var mayStandIn: Bool {
-    guard let (visit, candidate) = offered.withLock({ $0 }) else { return false }
-    return visit.mayStandIn(candidate)
-  }
-
-  /// The age and the lifetime of the offered response.
-  var freshness: Explanation.Freshness? {
-    offered.withLock { $0 }.map { .init(Freshness($0.candidate.entry, at: $0.visit.now)) }
-  }
-
-  var answer: StreamedResponse? {
-    offered.withLock { $0 }.map { $0.visit.answer($0.candidate, .fallback, .unreachable) }
   }
 }

@@ -30,11 +30,7 @@ struct Freshness: Sendable, Equatable {
 
   init(_ entry: CacheEntry, at now: Date) {
     age = Self.age(of: entry, at: now)
-    if let lifetime = entry.programLifetime {
-      (self.lifetime, basis) = (lifetime, .program)
-    } else {
-      (lifetime, basis) = Self.lifetime(of: entry)
-    }
+    (lifetime, basis) = entry.programLifetime.map { ($0, .program) } ?? Self.lifetime(of: entry)
   }
 
   /// Calculates the age (RFC 9111 §4.2.3).

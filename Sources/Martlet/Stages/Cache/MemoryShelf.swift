@@ -70,7 +70,7 @@ final class MemoryShelf: CacheShelf {
 
   func makeSink() -> DiskSink? { nil }
 
-  func contents() -> [(key: CacheKey, record: CacheRecord)]? {
+  func contents() -> [(key: CacheKey, record: CacheRecord)] {
     state.withLock { state in state.items.values.map { (state.slots[$0].key, state.slots[$0].record) } }
   }
 

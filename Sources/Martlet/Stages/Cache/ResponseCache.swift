@@ -143,6 +143,14 @@ extension ResponseCache {
     public let records: Int
   }
 
+  /// How long a response may be stored.
+  public enum Storage: String, Sendable, Hashable {
+    /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
+    case session
+    /// Until the cache evicts it.
+    case permanent
+  }
+
   /// Removes all variants of the response for a URL, in all partitions.
   ///
   /// - Parameter url: The complete URL.
@@ -180,7 +188,7 @@ extension ResponseCache {
   ///   contents, or the error of the storage.
   public func remove(where matches: (StoredResponse) -> Bool) async throws {
     for shelf in shelves {
-      for (key, record) in try await Self.contents(of: shelf) {
+      for (key, record) in try await shelf.contents() {
         guard let entry = record.entry, let response = StoredResponse(entry), matches(response) else { continue }
         if let index = record.index {
           // Keep the other responses for the URL.
@@ -200,7 +208,7 @@ extension ResponseCache {
     get async throws {
       var all: [StoredResponse] = []
       for shelf in shelves {
-        all += try await Self.contents(of: shelf).compactMap { $0.record.entry.flatMap { StoredResponse($0) } }
+        all += try await shelf.contents().compactMap { $0.record.entry.flatMap { StoredResponse($0) } }
       }
       return all
     }
@@ -220,15 +228,6 @@ extension ResponseCache {
       return Usage(bytes: usage.bytes, records: usage.records)
     }
   }
-
-  private static func contents(
-    of shelf: any CacheShelf
-  ) async throws -> [(key: CacheKey, record: CacheRecord)] {
-    guard let contents = try await shelf.contents() else {
-      throw HTTPError(.unsupported, "the store of the cache cannot list what it has")
-    }
-    return contents
-  }
 }
 
 extension ResponseCache.StoredResponse {
@@ -241,15 +240,5 @@ extension ResponseCache.StoredResponse {
     bodyBytes = entry.bodyLength
     let freshness = Freshness(entry, at: entry.responseTime)
     expires = freshness.basis == .none ? nil : entry.responseTime + freshness.lifetime - freshness.age
-  }
-}
-
-extension ResponseCache {
-  /// How long a response may be stored.
-  public enum Storage: String, Sendable, Hashable {
-    /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
-    case session
-    /// Until the cache evicts it.
-    case permanent
   }
 }

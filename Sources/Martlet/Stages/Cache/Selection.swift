@@ -7,7 +7,7 @@ enum Selection {
 
   /// The sorted, lower-case names in `Vary`; `nil` if no other request can match.
   static func names(_ headers: HTTPHeaders) -> [String]? {
-    let members = headers[all: "Vary"].flatMap { FieldSyntax.listMembers(of: $0).map { FieldSyntax.lowercased($0) } }
+    let members = headers.values(of: "Vary").map { FieldSyntax.lowercased($0) }
     guard !members.contains("*"), members.allSatisfy({ FieldSyntax.isToken($0) }) else { return nil }
     let names = Set(members)
     return names.count <= maximumNames ? names.sorted() : nil

@@ -57,11 +57,11 @@ final class StoreShelf: CacheShelf {
 
   func makeSink() -> DiskSink? { nil }
 
-  func contents() -> [(key: CacheKey, record: CacheRecord)]? { nil }
+  func contents() throws -> [(key: CacheKey, record: CacheRecord)] { throw Self.unlisted }
 
-  func usage() throws -> (bytes: Int64, records: Int) {
-    throw HTTPError(.unsupported, "the store of the cache cannot list what it has")
-  }
+  func usage() throws -> (bytes: Int64, records: Int) { throw Self.unlisted }
+
+  private static let unlisted = HTTPError(.unsupported, "the store of the cache cannot list what it has")
 
   /// Calls the store with a time limit.
   private func bounded<R: Sendable>(

@@ -84,7 +84,7 @@ import Testing
       try shelf.store(Self.small(), other)
       try manager.removeItem(atPath: folder.file(Self.key))
       try manager.moveItem(atPath: folder.file(other), toPath: folder.file(Self.key))
-      #expect(shelf.contents()?.isEmpty == true)
+      #expect(shelf.contents().isEmpty)
       try expectAbsent(folder, shelf, "\(other)")
     }
   }
@@ -138,7 +138,7 @@ import Testing
         #expect(try shelf.record(Self.key)?.entry == nil)
       } else {
         #expect(try shelf.record(Self.key) == nil)
-        #expect(shelf.contents()?.isEmpty == true)
+        #expect(shelf.contents().isEmpty)
       }
       #expect(try manager.contentsOfDirectory(atPath: folder.path + "/else") == [Self.key.digest])
       try manager.removeItem(atPath: folder.path + "/else")

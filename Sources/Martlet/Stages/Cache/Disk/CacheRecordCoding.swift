@@ -42,9 +42,7 @@ enum CacheRecordCoding {
 
   // MARK: Whole records
 
-  /// Encodes a record with its key.
-  ///
-  /// `nil` if the body is in a file, or the head exceeds its maximum length.
+  /// Encodes a record with its key; `nil` if the body is in a file, or the head exceeds its maximum length.
   static func encode(_ record: CacheRecord, _ key: CacheKey) -> Data? {
     guard case .data(let body) = record.body else { return nil }
     let head = head(record, key)
@@ -90,9 +88,7 @@ enum CacheRecordCoding {
     return writer.bytes
   }
 
-  /// Decodes a head into the key and the record without its body.
-  ///
-  /// `nil` if the head does not match the header.
+  /// Decodes a head into the key and the record without its body; `nil` if the head does not match the header.
   static func decodeHead(
     _ bytes: UnsafeRawBufferPointer, _ header: CacheRecordHeader
   ) -> (key: CacheKey, record: CacheRecord)? {

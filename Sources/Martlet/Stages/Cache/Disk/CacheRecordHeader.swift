@@ -13,13 +13,9 @@
 ///     56      the head, then the body unless it has its own file; nothing after them
 struct CacheRecordHeader: Equatable {
   static let length = 56
-  /// The maximum length of a head, beyond that of any response.
-  ///
-  /// It limits the memory that a damaged length can request.
+  /// The maximum length of a head, beyond that of any response; it limits what a damaged length can request.
   static let maximumHeadLength = 16 << 20
-  /// The magic number.
-  ///
-  /// The first byte is neither ASCII nor valid UTF-8. The last bytes change if line ends are converted.
+  /// The first byte is neither ASCII nor valid UTF-8; the last bytes change if line ends are converted.
   private static let magic: UInt64 = 0x0A0D_6568_6361_4D8A
   private static let version: UInt32 = 2
 

@@ -1,9 +1,7 @@
 import MartletBase
 import Foundation
 
-/// A large body in its own file, which is immutable once complete.
-///
-/// The body remains readable if the file is removed.
+/// A large body in its own file, which is immutable once complete; it remains readable if the file is removed.
 final class DiskFile: Sendable {
   let count: Int64
   let checksum: UInt64
@@ -25,16 +23,12 @@ final class DiskFile: Sendable {
     home.withLock { $0 }.map { URL(filePath: $0.folder).appending(path: $0.name.path(body: $0.number)) }
   }
 
-  /// Creates a body that is stored.
-  init(_ descriptor: DiskDescriptor, count: Int64, checksum: UInt64, home: Home) {
-    (self.descriptor, self.count, self.checksum, temporary) = (descriptor, count, checksum, nil)
+  /// Creates a complete body: a stored one with its home, another one with its temporary file.
+  init(
+    _ descriptor: DiskDescriptor, count: Int64, checksum: UInt64, home: Home? = nil, temporary: DiskTemporary? = nil
+  ) {
+    (self.descriptor, self.count, self.checksum, self.temporary) = (descriptor, count, checksum, temporary)
     self.home = Locked(home)
-  }
-
-  /// Creates a complete body that is not stored yet.
-  init(_ temporary: DiskTemporary, count: Int64, checksum: UInt64) {
-    (self.temporary, self.count, self.checksum, descriptor) = (temporary, count, checksum, temporary.descriptor)
-    home = Locked(nil)
   }
 
   /// Reads bytes; fewer than requested only at the end.
@@ -96,7 +90,8 @@ final class DiskSink: Sendable {
   /// Returns the complete body, for storage by the shelf that made the sink.
   func finish() throws(HTTPError) -> CachedBody {
     guard let now = state.withLock({ $0.take() }) else { throw Self.ended }
-    return .file(DiskFile(now.temporary, count: now.count, checksum: now.checksum.value))
+    let (file, checksum) = (now.temporary, now.checksum.value)
+    return .file(DiskFile(file.descriptor, count: now.count, checksum: checksum, temporary: file))
   }
 
   /// Discards the bytes, as does releasing the sink.

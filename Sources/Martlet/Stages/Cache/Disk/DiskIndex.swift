@@ -85,10 +85,8 @@ struct DiskIndex {
   /// They include another twentieth of the limit, so that not every stored record causes a search.
   func victims(limit: Int64) -> [(name: DiskName, slot: Slot)] {
     guard bytes > limit else { return [] }
-    var all: [(name: DiskName, slot: Slot)] = []
-    all.reserveCapacity(count)
-    for part in parts { for (name, slot) in part { all.append((name, slot)) } }
-    all.sort { ($0.slot.lastUse, $0.slot.change) < ($1.slot.lastUse, $1.slot.change) }
+    let all = parts.joined().map { (name: $0.key, slot: $0.value) }
+      .sorted { ($0.slot.lastUse, $0.slot.change) < ($1.slot.lastUse, $1.slot.change) }
     var excess = bytes - (limit - limit / 20)
     let end = all.firstIndex { victim in
       defer { excess -= victim.slot.bytes }

@@ -51,9 +51,7 @@ struct DiskName: Hashable, Sendable {
   /// The file name of the record, or of a body with a number.
   func fileName(body: UInt64? = nil) -> String { String(path(body: body).dropFirst(3)) }
 
-  /// The path relative to the storage folder.
-  ///
-  /// Every lookup needs a path, so the string is built in place.
+  /// The path relative to the storage folder; built in place, because every lookup needs one.
   func path(body: UInt64? = nil) -> String {
     String(unsafeUninitializedCapacity: 60) { text in
       var count = 0

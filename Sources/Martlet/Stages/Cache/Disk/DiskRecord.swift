@@ -6,23 +6,15 @@ enum DiskRecord {
   /// The size of the first read, which suffices for most complete records.
   private static let firstRead = 16 << 10
 
-  /// Reads a record from an open file; `nil` if it is damaged.
-  ///
-  /// The body is included if it is requested and is in the same file.
+  /// Reads a record from an open file, with its body if requested and in the same file; `nil` if it is damaged.
   static func read(_ descriptor: Int32, size: Int64, needsBody: Bool = true) throws(DiskCalls.Failure) -> Found? {
-    let result = withUnsafeTemporaryAllocation(byteCount: firstRead, alignment: 16) {
-      buffer -> Result<Found?, DiskCalls.Failure> in
-      do throws(DiskCalls.Failure) {
-        let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(size, Int64(firstRead)))])
-        let count = DiskCalls.fill(wanted, from: descriptor, at: 0)
-        guard count >= 0 else { throw DiskCalls.Failure(code: Int32(-count)) }
-        let first = UnsafeRawBufferPointer(rebasing: wanted[..<count])
-        return .success(try read(descriptor, size: size, needsBody: needsBody, first: first))
-      } catch {
-        return .failure(error)
-      }
+    try withUnsafeTemporaryAllocation(byteCount: firstRead, alignment: 16) { buffer throws(DiskCalls.Failure) in
+      let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(size, Int64(firstRead)))])
+      let count = DiskCalls.fill(wanted, from: descriptor, at: 0)
+      guard count >= 0 else { throw DiskCalls.Failure(code: Int32(-count)) }
+      let first = UnsafeRawBufferPointer(rebasing: wanted[..<count])
+      return try read(descriptor, size: size, needsBody: needsBody, first: first)
     }
-    return try result.get()
   }
 
   private static func read(

@@ -114,7 +114,7 @@ extension DiskShelf {
     return state.withLock { ($0.index.bytes, $0.index.count) }
   }
 
-  func contents() -> [(key: CacheKey, record: CacheRecord)]? {
+  func contents() -> [(key: CacheKey, record: CacheRecord)] {
     guard let folder = folderIfThere() else { return [] }
     var all: [(key: CacheKey, record: CacheRecord)] = []
     for part in 0..<DiskIndex.partCount {

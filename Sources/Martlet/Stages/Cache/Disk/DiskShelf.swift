@@ -27,32 +27,27 @@ final class DiskShelf: CacheShelf {
 
   /// The maximum size of a body in the record's file; larger bodies have their own file.
   static let maximumInlineBytes: Int64 = 1 << 20
+  /// The microseconds after which another use is recorded on disk.
+  private static let touchInterval: Int64 = 600 * 1_000_000
 
   let path: String
   let limit: Int64
-  let touchInterval: Int64
   let now: @Sendable () -> Date
   let state = Locked(State())
 
   /// Creates a shelf without accessing the disk.
   ///
-  /// A relative path is resolved against the current working directory. `touchInterval` is the number of seconds after
-  /// which another use is recorded on disk.
-  init(path: String, limit: Int64, touchInterval: Int = 600, now: @escaping @Sendable () -> Date = { Date() }) {
-    let full = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
-    // With a trailing slash, a symbolic link would be followed.
-    self.path = full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
+  /// A relative path is resolved against the current working directory.
+  init(path: String, limit: Int64, now: @escaping @Sendable () -> Date = { Date() }) {
+    self.path = DiskFolder.path(URL(filePath: path))
     self.limit = min(max(0, limit), 1 << 50)
-    self.touchInterval = Int64(touchInterval) * 1_000_000
     self.now = now
   }
 
   /// A quarter of the limit, so that one large body does not evict everything else.
   var maximumBodyBytes: Int64 { limit / 4 }
 
-  /// Whether the folder does not exist.
-  ///
-  /// In an existing folder, other processes may store records at any time.
+  /// Whether the folder does not exist; in an existing one, other processes may store records at any time.
   var isSurelyEmpty: Bool { state.withLock { $0.folder == nil } && DiskFolder.isAbsent(path) }
 
   var time: Int64 { DiskCalls.microseconds(now()) }
@@ -102,7 +97,7 @@ final class DiskShelf: CacheShelf {
         return nil
       }
       // A time in the future comes from a wrong clock, and is updated, too.
-      if abs(time - facts.time) > touchInterval { DiskCalls.setTime(time, of: descriptor.number) }
+      if abs(time - facts.time) > Self.touchInterval { DiskCalls.setTime(time, of: descriptor.number) }
       state.withLock { $0.index.touch(name, at: time) }
       return (found.header, found.record)
     } catch {
@@ -167,9 +162,7 @@ final class DiskShelf: CacheShelf {
 
   // MARK: The folder
 
-  /// The folder, if it exists and is usable.
-  ///
-  /// For a lookup, an unusable folder is a miss.
+  /// The folder, if it exists and is usable; for a lookup, an unusable folder is a miss.
   func folderIfThere() -> DiskFolder? {
     if let folder = state.withLock({ $0.folder }) { return folder }
     guard let opened = try? DiskFolder.open(path) else { return nil }

@@ -1,9 +1,7 @@
 import MartletBase
 import Foundation
 
-/// A file while it is written, under a temporary name.
-///
-/// Releasing it removes the file unless it was renamed.
+/// A file while it is written, under a temporary name; releasing it removes the file unless it was renamed.
 final class DiskTemporary: Sendable {
   let folder: DiskFolder
   let descriptor: DiskDescriptor
