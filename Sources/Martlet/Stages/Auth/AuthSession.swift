@@ -41,8 +41,8 @@ final class AuthSession: Sendable {
   /// Whether the current task runs this session's authenticator.
   var isAnswering: Bool { Self.answering.contains(ObjectIdentifier(self)) }
 
-  /// Whether to store accepted credentials; those set in code are not stored.
-  private var isWorthStoring: Bool { (authenticator as? CredentialAuthenticator)?.isFixed != true }
+  /// Whether to store accepted credentials; those set in code are not stored, and tokens before they are used.
+  private var storesAccepted: Bool { !isToken && (authenticator as? CredentialAuthenticator)?.isFixed != true }
 
   private func key(_ visit: Visit, _ realm: String?) -> AuthState.Key {
     // A token comes from the program and is independent of the partition: one renewal serves all requests.
@@ -67,7 +67,10 @@ final class AuthSession: Sendable {
     let key = key(visit, nil)
     var (sent, flight) = state.withLock { $0.first(key) }
     if let flight { return try await wait(for: flight, visit) }
-    if sent.answer == nil { sent.answer = unasked(visit.origin) }
+    if sent.answer == nil {
+      let credential = authenticator.unaskedCredential(for: ProtectionSpace(visit.origin, realm: nil, isProxy: isProxy))
+      if let credential, credential.isSentUnasked { sent.answer = Answer(unasked: credential) }
+    }
     let now = visit.call.settings.configuration.now()
     guard isToken, let old = sent.answer, old.credential.isExpired(at: now) else { return sent }
     switch step(toward: Offer(challenge: Challenge(scheme: .bearer), digest: nil), after: sent, visit) {
@@ -78,12 +81,6 @@ final class AuthSession: Sendable {
       let newer = try await wait(for: flight, visit)
       return newer.answer == nil ? Sent(answer: old, stamp: newer.stamp) : newer
     }
-  }
-
-  private func unasked(_ origin: Origin) -> Answer? {
-    let credential = authenticator.unaskedCredential(for: ProtectionSpace(origin, realm: nil, isProxy: isProxy))
-    guard let credential, credential.isSentUnasked else { return nil }
-    return Answer(unasked: credential)
   }
 
   /// Loads a stored token, which takes precedence over the initial one, because that may be older.
@@ -109,7 +106,7 @@ final class AuthSession: Sendable {
     answer.digest?.takeNext(from: headers, isProxy: isProxy)
     let key = key(visit, answer.realm)
     let isNew = state.withLock { $0.accept(answer, key, stamp: sent.stamp) }
-    guard isNew, isWorthStoring, !answer.isStored, !isToken, let store = visit.store else { return }
+    guard isNew, storesAccepted, !answer.isStored, let store = visit.store else { return }
     await keep(answer.credential, for: storedSpace(visit.origin, answer.realm), in: store, visit.call)
   }
 
@@ -220,7 +217,7 @@ final class AuthSession: Sendable {
     _ challenge: AuthenticationChallenge, _ offer: Offer, _ space: ProtectionSpace, _ store: (any CredentialStore)?,
     isStored: Bool, _ onLoss: @Sendable (String) -> Void
   ) async throws -> Answer? {
-    if let store, isWorthStoring, !isToken {
+    if let store, storesAccepted {
       if isStored { try await store.set(nil, for: space) }
       if challenge.rejected == nil, let found = try await store.credential(for: space),
         let answer = Answer(found, to: offer, isStored: true)
