@@ -38,7 +38,6 @@ final class AuthSession: Sendable {
     state = Locked(AuthState(isToken: isToken))
   }
 
-  /// Whether the current task runs this session's authenticator.
   var isAnswering: Bool { Self.answering.contains(ObjectIdentifier(self)) }
 
   /// Whether to store accepted credentials; those set in code are not stored, and tokens before they are used.
@@ -147,10 +146,8 @@ final class AuthSession: Sendable {
     if let answer = sent.answer, isToken || offered.contains(where: { $0.scheme == answer.scheme }) {
       return .rejected(answer.scheme)
     }
-    guard !isToken, let offer = Offer.strongest(of: offered, among: schemes), uses[offer.scheme, default: 0] < 2 else {
-      return isToken ? .noCredential : .noScheme(offered.prefix(10).map(\.scheme))
-    }
-    return .noCredential
+    let isAnswerable = Offer.strongest(of: offered, among: schemes).map { uses[$0.scheme, default: 0] < 2 } ?? false
+    return isToken || isAnswerable ? .noCredential : .noScheme(offered.prefix(10).map(\.scheme))
   }
 
   var schemes: [AuthenticationChallenge.Scheme] {
