@@ -34,7 +34,6 @@ final class Answer: Sendable {
 
   var strength: Int { Self.strength(scheme, digest?.challenge) }
 
-  /// Creates an answer that is sent before a challenge.
   init(unasked credential: Credential, isStored: Bool = false) {
     self.credential = credential
     self.isStored = isStored

@@ -3,7 +3,6 @@ import Foundation
 
 /// Adds the origin's credentials, and answers its 401 responses (RFC 9110 §11.6).
 struct AuthStage: Stage {
-  /// The maximum number of exchanges for one request.
   static let maximumExchanges = 4
   /// The maximum number of body bytes to read of a 401.
   ///

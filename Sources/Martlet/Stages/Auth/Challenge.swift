@@ -12,9 +12,7 @@ struct Challenge: Sendable, Hashable {
 
   /// The maximum size of all fields together; the rest is ignored.
   private static let maximumBytes = 16 << 10
-  /// The maximum number of challenges in one response.
   private static let maximumChallenges = 16
-  /// The maximum number of parameters in one challenge.
   private static let maximumParameters = 32
 
   /// Parses all challenges of a response, in order.

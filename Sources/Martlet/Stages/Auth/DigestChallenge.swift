@@ -49,8 +49,6 @@ struct DigestChallenge: Sendable, Hashable {
   /// Whether the server accepts UTF-8.
   var isUTF8 = false
 
-  /// Parses a challenge.
-  ///
   /// `nil` if a required parameter is missing, or the algorithm or the quality of protection is unsupported.
   init?(_ challenge: Challenge) {
     guard challenge.scheme == .digest, let realm = challenge.realm, let nonce = challenge.parameters["nonce"] else {

@@ -10,7 +10,6 @@ final class HSTSHosts: Sendable {
   /// Avoids the lock while there are no hosts.
   private let isFilled: Atomic<Bool>
   private let file: HSTSFile?
-  /// The number of failed saves.
   private let failures = Atomic(0)
   /// The error of reading the file, whose hosts are then unknown.
   let problem: HTTPError?

@@ -7,7 +7,6 @@ struct StrictTransportSecurity: Sendable, Hashable {
 
   /// The lifetime in seconds; 0 removes the host.
   var maxAge: Int64
-  /// Whether the policy includes subdomains.
   var includesSubdomains = false
 }
 
