@@ -15,13 +15,7 @@ struct Offer: Sendable {
   static func strongest(of challenges: [Challenge], among schemes: [AuthenticationChallenge.Scheme]) -> Offer? {
     var best: Offer?
     for challenge in challenges where schemes.contains(challenge.scheme) {
-      let digest = DigestChallenge(challenge)
-      switch challenge.scheme {
-      case .digest where digest == nil: continue
-      case .digest, .bearer, .basic, .ntlm, .negotiate: break
-      default: continue
-      }
-      let offer = Offer(challenge: challenge, digest: digest)
+      let offer = Offer(challenge: challenge, digest: DigestChallenge(challenge))
       if offer.strength > best?.strength ?? 0 { best = offer }
     }
     return best
@@ -40,39 +34,33 @@ final class Answer: Sendable {
 
   var strength: Int { Self.strength(scheme, digest?.challenge) }
 
-  private init(
-    _ credential: Credential, _ scheme: AuthenticationChallenge.Scheme, realm: String?, digest: DigestSession?,
-    isStored: Bool
-  ) {
+  init(unasked credential: Credential, isStored: Bool = false) {
     self.credential = credential
-    self.scheme = scheme
-    self.realm = realm
-    self.digest = digest
     self.isStored = isStored
-  }
-
-  /// Creates an answer that is sent before a challenge.
-  convenience init(unasked credential: Credential, isStored: Bool = false) {
-    self.init(
-      credential, credential.token == nil ? .basic : .bearer, realm: nil, digest: nil, isStored: isStored)
+    scheme = credential.token == nil ? .basic : .bearer
+    realm = nil
+    digest = nil
   }
 
   /// Creates the answer to a challenge; `nil` if the credential does not support its scheme.
-  convenience init?(_ credential: Credential, to offer: Offer, isStored: Bool = false) {
+  init?(_ credential: Credential, to offer: Offer, isStored: Bool = false) {
     guard credential.schemes.contains(offer.scheme) else { return nil }
-    var session: DigestSession?
-    if let digest = offer.digest, let user = credential.user, let password = credential.password {
-      session = DigestSession(digest, user: user, password: password)
+    self.credential = credential
+    self.isStored = isStored
+    scheme = offer.scheme
+    realm = offer.realm
+    digest = offer.digest.map {
+      DigestSession($0, user: credential.user ?? "", password: credential.password ?? "")
     }
-    self.init(credential, offer.scheme, realm: offer.realm, digest: session, isStored: isStored)
   }
 
+  /// The order of the schemes; 0 for a challenge that cannot be answered.
   static func strength(_ scheme: AuthenticationChallenge.Scheme, _ digest: DigestChallenge?) -> Int {
     switch scheme {
     case .basic: 1
     case .bearer: 2
     case .ntlm: 3
-    case .digest: 4 + (digest?.algorithm.rawValue ?? 0)
+    case .digest: digest.map { 4 + $0.algorithm.rawValue } ?? 0
     case .negotiate: 10
     default: 0
     }

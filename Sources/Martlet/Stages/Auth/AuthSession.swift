@@ -38,11 +38,10 @@ final class AuthSession: Sendable {
     state = Locked(AuthState(isToken: isToken))
   }
 
-  /// Whether the current task runs this session's authenticator.
   var isAnswering: Bool { Self.answering.contains(ObjectIdentifier(self)) }
 
-  /// Whether to store accepted credentials; those set in code are not stored.
-  private var isWorthStoring: Bool { (authenticator as? CredentialAuthenticator)?.isFixed != true }
+  /// Whether to store accepted credentials; those set in code are not stored, and tokens before they are used.
+  private var storesAccepted: Bool { !isToken && (authenticator as? CredentialAuthenticator)?.isFixed != true }
 
   private func key(_ visit: Visit, _ realm: String?) -> AuthState.Key {
     // A token comes from the program and is independent of the partition: one renewal serves all requests.
@@ -67,7 +66,10 @@ final class AuthSession: Sendable {
     let key = key(visit, nil)
     var (sent, flight) = state.withLock { $0.first(key) }
     if let flight { return try await wait(for: flight, visit) }
-    if sent.answer == nil { sent.answer = unasked(visit.origin) }
+    if sent.answer == nil {
+      let credential = authenticator.unaskedCredential(for: ProtectionSpace(visit.origin, realm: nil, isProxy: isProxy))
+      if let credential, credential.isSentUnasked { sent.answer = Answer(unasked: credential) }
+    }
     let now = visit.call.settings.configuration.now()
     guard isToken, let old = sent.answer, old.credential.isExpired(at: now) else { return sent }
     switch step(toward: Offer(challenge: Challenge(scheme: .bearer), digest: nil), after: sent, visit) {
@@ -78,12 +80,6 @@ final class AuthSession: Sendable {
       let newer = try await wait(for: flight, visit)
       return newer.answer == nil ? Sent(answer: old, stamp: newer.stamp) : newer
     }
-  }
-
-  private func unasked(_ origin: Origin) -> Answer? {
-    let credential = authenticator.unaskedCredential(for: ProtectionSpace(origin, realm: nil, isProxy: isProxy))
-    guard let credential, credential.isSentUnasked else { return nil }
-    return Answer(unasked: credential)
   }
 
   /// Loads a stored token, which takes precedence over the initial one, because that may be older.
@@ -109,7 +105,7 @@ final class AuthSession: Sendable {
     answer.digest?.takeNext(from: headers, isProxy: isProxy)
     let key = key(visit, answer.realm)
     let isNew = state.withLock { $0.accept(answer, key, stamp: sent.stamp) }
-    guard isNew, isWorthStoring, !answer.isStored, !isToken, let store = visit.store else { return }
+    guard isNew, storesAccepted, !answer.isStored, let store = visit.store else { return }
     await keep(answer.credential, for: storedSpace(visit.origin, answer.realm), in: store, visit.call)
   }
 
@@ -150,10 +146,8 @@ final class AuthSession: Sendable {
     if let answer = sent.answer, isToken || offered.contains(where: { $0.scheme == answer.scheme }) {
       return .rejected(answer.scheme)
     }
-    guard !isToken, let offer = Offer.strongest(of: offered, among: schemes), uses[offer.scheme, default: 0] < 2 else {
-      return isToken ? .noCredential : .noScheme(offered.prefix(10).map(\.scheme))
-    }
-    return .noCredential
+    let isAnswerable = Offer.strongest(of: offered, among: schemes).map { uses[$0.scheme, default: 0] < 2 } ?? false
+    return isToken || isAnswerable ? .noCredential : .noScheme(offered.prefix(10).map(\.scheme))
   }
 
   var schemes: [AuthenticationChallenge.Scheme] {
@@ -220,7 +214,7 @@ final class AuthSession: Sendable {
     _ challenge: AuthenticationChallenge, _ offer: Offer, _ space: ProtectionSpace, _ store: (any CredentialStore)?,
     isStored: Bool, _ onLoss: @Sendable (String) -> Void
   ) async throws -> Answer? {
-    if let store, isWorthStoring, !isToken {
+    if let store, storesAccepted {
       if isStored { try await store.set(nil, for: space) }
       if challenge.rejected == nil, let found = try await store.credential(for: space),
         let answer = Answer(found, to: offer, isStored: true)

@@ -3,8 +3,7 @@ import Foundation
 
 /// Adds the origin's credentials, and answers its 401 responses (RFC 9110 §11.6).
 struct AuthStage: Stage {
-  /// The maximum number of exchanges for one request.
-  private static let maximumExchanges = 4
+  static let maximumExchanges = 4
   /// The maximum number of body bytes to read of a 401.
   ///
   /// The connection can be reused if the body is read to its end.

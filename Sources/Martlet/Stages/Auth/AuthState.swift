@@ -38,14 +38,10 @@ struct AuthState {
   }
 
   enum Step {
-    /// Deliver the response.
     case deliver
     case fail(HTTPError)
-    /// Send the request again with this answer.
     case send(Sent)
-    /// Wait for a pending question.
     case wait(Flight)
-    /// Ask the authenticator, and wait for the result.
     case ask(Flight, failures: Int)
   }
 
@@ -76,7 +72,6 @@ struct AuthState {
   ///
   /// Several requests may receive the same new nonce, and then share the answer.
   private var renewals = RecentTable<Renewal, Answer>(limit: 64)
-  /// Whether the store has been queried for a token.
   var hasAskedStore = false
 
   init(isToken: Bool) { self.isToken = isToken }

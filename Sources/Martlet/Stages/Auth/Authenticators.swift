@@ -20,15 +20,14 @@ public struct Authenticators: Sendable {
   }
 
   private var entries: [Entry] = []
-  private var storeSession: AuthSession?
-  private var storeProxySession: AuthSession?
+  /// Answers where no other entry does, with what is in the store.
+  private var storeEntry: Entry?
 
   /// The store for accepted credentials; also answers for origins without an authenticator.
   var store: (any CredentialStore)? {
     didSet {
       let nobody = CredentialAuthenticator(answerLimit: .seconds(30)) { _ in nil }
-      storeSession = store == nil ? nil : AuthSession(nobody)
-      storeProxySession = store == nil ? nil : AuthSession(nobody, isProxy: true)
+      storeEntry = store == nil ? nil : Self.entry(.everywhere, nobody)
     }
   }
 
@@ -63,13 +62,13 @@ public struct Authenticators: Sendable {
       let exactness = entry.place.exactness(for: origin, base: base)
       if exactness > best?.exactness ?? 0 { best = (exactness, entry.session) }
     }
-    return best?.session ?? storeSession
+    return best?.session ?? storeEntry?.session
   }
 
   /// The session for a proxy: its own authenticator's, otherwise that of `.everywhere`.
   func proxySession(for proxy: Origin) -> AuthSession? {
     let own = entries.first { $0.place.proxy == proxy } ?? entries.first { $0.place == .everywhere }
-    return own?.proxySession ?? storeProxySession
+    return (own ?? storeEntry)?.proxySession
   }
 
   var problem: InvalidInput? {
@@ -88,12 +87,10 @@ public struct Authenticators: Sendable {
   }
 
   func signOut() async {
-    for entry in entries {
+    for entry in entries + [storeEntry].compactMap({ $0 }) {
       await entry.session.signOut()
       await entry.proxySession.signOut()
     }
-    await storeSession?.signOut()
-    await storeProxySession?.signOut()
   }
 }
 

@@ -12,9 +12,7 @@ struct Challenge: Sendable, Hashable {
 
   /// The maximum size of all fields together; the rest is ignored.
   private static let maximumBytes = 16 << 10
-  /// The maximum number of challenges in one response.
   private static let maximumChallenges = 16
-  /// The maximum number of parameters in one challenge.
   private static let maximumParameters = 32
 
   /// Parses all challenges of a response, in order.
@@ -62,7 +60,7 @@ struct Challenge: Sendable, Hashable {
         current = challenge
         return
       }
-      if let (name, value) = Self.parameter(after) {
+      if let (name, value) = FieldSyntax.parameter(after) {
         challenge.parameters[name] = value
         current = challenge
       } else if after.allSatisfy(Self.isToken68Octet) {
@@ -74,27 +72,13 @@ struct Challenge: Sendable, Hashable {
     private mutating func takeParameter(_ member: Substring.UTF8View) {
       guard var challenge = current else { return }
       guard challenge.token68 == nil, challenge.parameters.count < maximumParameters,
-        let (name, value) = Self.parameter(member), challenge.parameters[name] == nil
+        let (name, value) = FieldSyntax.parameter(member), challenge.parameters[name] == nil
       else {
         current = nil
         return
       }
       challenge.parameters[name] = value
       current = challenge
-    }
-
-    /// `token BWS "=" BWS ( token / quoted-string )` and nothing else (RFC 9110 §11.2).
-    private static func parameter(_ text: Substring.UTF8View) -> (String, String)? {
-      guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-      let name = Substring(FieldSyntax.trimmed(text[..<equals]))
-      var rest = FieldSyntax.trimmed(text[text.index(after: equals)...])
-      guard FieldSyntax.isToken(name) else { return nil }
-      if rest.first == UInt8(ascii: "\"") {
-        guard let value = FieldSyntax.readQuotedString(from: &rest), rest.isEmpty else { return nil }
-        return (FieldSyntax.lowercased(name), value)
-      }
-      guard FieldSyntax.isToken(Substring(rest)) else { return nil }
-      return (FieldSyntax.lowercased(name), String(Substring(rest)))
     }
 
     /// The characters of base64 and base64url, and the padding.
@@ -106,5 +90,23 @@ struct Challenge: Sendable, Hashable {
       default: false
       }
     }
+  }
+}
+
+extension FieldSyntax {
+  /// The lower-case name and the unquoted value of `token BWS "=" BWS ( token / quoted-string )` and nothing else.
+  ///
+  /// See RFC 9110 §11.2 and RFC 6797 §6.1.
+  static func parameter(_ text: Substring.UTF8View) -> (name: String, value: String)? {
+    guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+    let name = Substring(trimmed(text[..<equals]))
+    var rest = trimmed(text[text.index(after: equals)...])
+    guard isToken(name) else { return nil }
+    if rest.first == UInt8(ascii: "\"") {
+      guard let value = readQuotedString(from: &rest), rest.isEmpty else { return nil }
+      return (lowercased(name), value)
+    }
+    let value = Substring(rest)
+    return isToken(value) ? (lowercased(name), String(value)) : nil
   }
 }

@@ -33,7 +33,6 @@ public final class CredentialAuthenticator: Authenticator {
     self.ask = ask
   }
 
-  /// Whether the credential is fixed.
   var isFixed: Bool { ask == nil }
 
   /// The credential to send preemptively, or `nil`.

@@ -1,7 +1,7 @@
 import MartletBase
 
 /// The hash of a Digest challenge (RFC 7616 §3.3), ordered by strength.
-enum DigestAlgorithm: Int, Sendable, Comparable {
+enum DigestAlgorithm: Int, Sendable, CaseIterable {
   case md5, sha256, sha512t256
 
   /// The name without `-sess`.
@@ -12,8 +12,6 @@ enum DigestAlgorithm: Int, Sendable, Comparable {
     case .sha512t256: "SHA-512-256"
     }
   }
-
-  static func < (left: DigestAlgorithm, right: DigestAlgorithm) -> Bool { left.rawValue < right.rawValue }
 
   /// The hash in lower-case hexadecimal digits.
   func hash(_ text: String) -> String {
@@ -51,8 +49,6 @@ struct DigestChallenge: Sendable, Hashable {
   /// Whether the server accepts UTF-8.
   var isUTF8 = false
 
-  /// Parses a challenge.
-  ///
   /// `nil` if a required parameter is missing, or the algorithm or the quality of protection is unsupported.
   init?(_ challenge: Challenge) {
     guard challenge.scheme == .digest, let realm = challenge.realm, let nonce = challenge.parameters["nonce"] else {
@@ -63,15 +59,12 @@ struct DigestChallenge: Sendable, Hashable {
     opaque = challenge.parameters["opaque"]
     if let name = challenge.parameters["algorithm"] {
       guard FieldSyntax.isToken(name) else { return nil }
-      var folded = FieldSyntax.lowercased(name)
-      isSession = folded.hasSuffix("-sess")
-      if isSession { folded.removeLast(5) }
-      switch folded {
-      case "md5": algorithm = .md5
-      case "sha-256": algorithm = .sha256
-      case "sha-512-256": algorithm = .sha512t256
-      default: return nil
+      isSession = FieldSyntax.lowercased(name).hasSuffix("-sess")
+      let hash = isSession ? name.dropLast(5) : name[...]
+      guard let known = DigestAlgorithm.allCases.first(where: { FieldSyntax.isSameName($0.name, hash) }) else {
+        return nil
       }
+      algorithm = known
       algorithmName = name
     }
     if let qualities = challenge.parameters["qop"] {

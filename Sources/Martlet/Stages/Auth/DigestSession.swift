@@ -69,23 +69,12 @@ final class DigestSession: Sendable {
   private var name: String {
     if challenge.hashesUser { return "username=\"\(challenge.algorithm.hash("\(user):\(challenge.realm)"))\"" }
     guard challenge.isUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) else { return "username=\(FieldSyntax.quoted(user))" }
-    return "username*=UTF-8''\(Self.extended(user))"
+    return "username*=UTF-8''\(PercentEncoding.encode(user.utf8, keeping: Self.extendedValue))"
   }
 
-  /// Percent-encodes all octets but those of RFC 8187 §3.2.1.
-  private static func extended(_ text: String) -> String {
-    var result = ""
-    for octet in text.utf8 {
-      switch octet {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: result.unicodeScalars.append(Unicode.Scalar(octet))
-      // ! # $ & + - . ^ _ ` | ~
-      case 0x21, 0x23, 0x24, 0x26, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E:
-        result.unicodeScalars.append(Unicode.Scalar(octet))
-      default: result += "%" + DigestAlgorithm.hexadecimal([octet]).uppercased()
-      }
-    }
-    return result
-  }
+  /// The octets that stand for themselves (RFC 8187 §3.2.1).
+  private static let extendedValue = ASCIISet(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&+-.^_`|~")
 
   /// Adopts the nonce for the next request, if the response has one (RFC 7616 §3.5).
   func takeNext(from headers: HTTPHeaders, isProxy: Bool = false) {

@@ -5,8 +5,6 @@ import Foundation
 ///
 /// A 407 from a server is an ordinary response, and receives no credentials.
 struct ProxyAuthStage: Stage {
-  private static let maximumExchanges = 4
-
   /// A proxy's rejection: an error while connecting, or a response.
   private enum Refusal {
     case error(HTTPError)
@@ -55,7 +53,7 @@ struct ProxyAuthStage: Stage {
         uses[answer.scheme, default: 0] += 1
         refused.use.onOutcome(false)
       }
-      let isLast = exchanges >= Self.maximumExchanges
+      let isLast = exchanges >= AuthStage.maximumExchanges
       try await Self.goOn(with: request, after: refused, uses, isLast: isLast, exchange)
     }
   }
@@ -84,22 +82,14 @@ struct ProxyAuthStage: Stage {
     _ exchange: ProxyExchange
   ) async throws {
     let (call, use) = (exchange.call, refused.use)
-    guard let session = use.session else {
-      call.note(.authentication(.unanswered(.noCredential, .proxy)))
-      throw try await failure(refused, call)
-    }
+    guard let session = use.session else { throw try await failure(.noCredential, refused, call) }
     guard !isLast else {
-      call.note(.authentication(.unanswered(.tooManyExchanges(maximum: maximumExchanges), .proxy)))
-      throw try await failure(refused, call)
+      throw try await failure(.tooManyExchanges(maximum: AuthStage.maximumExchanges), refused, call)
     }
-    let silence = {
-      Explanation.Decision.authentication(.unanswered(session.silence(after: refused.headers, use.sent, uses), .proxy))
-    }
+    let silence = { session.silence(after: refused.headers, use.sent, uses) }
     let newer: AuthSession.Sent
     switch session.step(after: refused.headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
-    case .deliver:
-      call.note(silence())
-      throw try await failure(refused, call)
+    case .deliver: throw try await failure(silence(), refused, call)
     case .fail(let error): throw named(error, use.proxy)
     case .send(let sent): newer = sent
     case .wait(let flight), .ask(let flight, _):
@@ -112,8 +102,7 @@ struct ProxyAuthStage: Stage {
       }
     }
     guard AuthStage.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
-      call.note(silence())
-      throw try await failure(refused, call)
+      throw try await failure(silence(), refused, call)
     }
     guard request.isUsable else {
       throw HTTPError(
@@ -158,7 +147,11 @@ struct ProxyAuthStage: Stage {
     refused.refusal = .response(response)
   }
 
-  @inline(never) private static func failure(_ refused: Refused, _ call: Call) async throws -> HTTPError {
+  /// The error for a rejection that is not answered.
+  @inline(never) private static func failure(
+    _ reason: Explanation.Authentication.Reason, _ refused: Refused, _ call: Call
+  ) async throws -> HTTPError {
+    call.note(.authentication(.unanswered(reason, .proxy)))
     let use = refused.use
     let challenges = Challenge.parse(refused.headers[all: "Proxy-Authenticate"])
     let problem = DigestChallenge.problem(of: challenges, among: use.session?.schemes ?? [.basic, .digest])

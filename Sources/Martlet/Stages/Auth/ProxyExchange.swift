@@ -60,7 +60,6 @@ final class ProxyExchange: Sendable {
     return (answer.credential, try answer.field(method: method, uri: target))
   }
 
-  /// Sets the closure to call when the credentials are accepted or rejected.
   func onOutcome(_ action: @escaping @Sendable (_ isAccepted: Bool) -> Void) {
     state.withLock { $0.use?.onOutcome = action }
   }
@@ -71,7 +70,6 @@ final class ProxyExchange: Sendable {
     use.onOutcome(true)
   }
 
-  /// Records the proxy's rejection of a CONNECT request.
   func refused(_ status: Int, _ headers: HTTPHeaders) {
     state.withLock { $0.refusal = Refusal(status: status, headers: headers) }
   }

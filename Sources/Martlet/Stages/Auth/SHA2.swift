@@ -25,7 +25,6 @@ enum SHA2 {
       rest.removeFirst(whole)
     }
 
-    /// The 32 octets.
     func value() -> [UInt8] {
       var state = state
       let padded = HashPadding.pad(rest, block: 64, isBigEndian: true, of: count)
@@ -52,7 +51,6 @@ enum SHA2 {
     block: 64, constants: constants.prefix(64).map { UInt32(truncatingIfNeeded: $0 >> 32) },
     big: ((2, 13, 22), (6, 11, 25)), small: ((7, 18, 3), (17, 19, 10)))
 
-  /// The parameters of SHA-512.
   private static let wide = Shape<UInt64>(
     block: 128, constants: constants, big: ((28, 34, 39), (14, 18, 41)), small: ((1, 8, 7), (19, 61, 6)))
 

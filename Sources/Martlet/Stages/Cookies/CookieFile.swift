@@ -53,14 +53,14 @@ final class CookieFile: Sendable {
       queue.async { [self] in
         let failed = failures.withLock { $0.count == seen ? nil : $0.last }
         if let failed, !isAsked { return continuation.resume(throwing: failed) }
-        let changes = shelf.takeChanges()
+        let changes = shelf.withTable { $0.takeChanges() }
         // An earlier call has already saved the changes.
         guard isAsked || !changes.isEmpty else { return continuation.resume() }
         do throws(HTTPError) {
           try merge(changes, with: shelf)
           continuation.resume()
         } catch {
-          shelf.restore(changes)
+          shelf.withTable { $0.restore(changes) }
           failures.withLock { $0 = Failures(count: $0.count + 1, last: error) }
           continuation.resume(throwing: error)
         }
@@ -78,7 +78,7 @@ final class CookieFile: Sendable {
     for change in changes { table.apply(change, now: now) }
     let merged = table.inOrder(now)
     if !changes.isEmpty && Set(merged) != Set(stored) { try write(merged) }
-    shelf.adopt(merged)
+    shelf.withTable { $0.adopt(merged, now: now) }
   }
 
   /// Reads the file; before a write, a file with other contents is renamed, so that it is not lost.

@@ -109,13 +109,4 @@ final class CookieShelf: Sendable {
       throw error
     }
   }
-
-  func takeChanges() -> [CookieTable.Change] { withTable { $0.takeChanges() } }
-
-  func restore(_ changes: [CookieTable.Change]) { withTable { $0.restore(changes) } }
-
-  func adopt(_ stored: [Cookie]) {
-    let now = now()
-    withTable { $0.adopt(stored, now: now) }
-  }
 }

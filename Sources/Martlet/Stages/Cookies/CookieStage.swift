@@ -75,9 +75,7 @@ struct CookieStage: Stage {
 
   /// Adds the cookies of ``CookiePolicy/only(_:)`` to a request.
   private func adding(_ cookies: [Cookie], to request: HTTPRequest, _ context: RequestContext) -> HTTPRequest {
-    guard !request.headers.contains("Cookie"), let url = url(of: request, context) else {
-      return request
-    }
+    guard !request.headers.contains("Cookie"), let url = url(of: request, context) else { return request }
     let origin = (try? context.call.request.target.resolve(against: nil).origin).map(context.call.settings.upgraded)
     let relation = relation(url, request, context)
     let now = context.call.settings.configuration.now()

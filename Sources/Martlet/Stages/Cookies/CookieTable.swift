@@ -179,20 +179,16 @@ struct CookieTable: Sendable {
     for cookie in byDomain.values.flatMap({ $0 }) where matches(cookie) { remove(cookie.key) }
   }
 
-  /// Applies a recorded change.
   mutating func apply(_ change: Change, now: Date) {
     if let cookie = change.cookie { put(cookie, now: now) } else { remove(change.key) }
   }
 
   var hasChanges: Bool { !noted.isEmpty }
 
-  /// The recorded changes, in order.
-  var changes: [Change] { noted.values.sorted { $0.place < $1.place }.map(\.change) }
-
-  /// Returns and clears the recorded changes.
+  /// Returns the recorded changes in order, and clears them.
   mutating func takeChanges() -> [Change] {
     defer { noted = [:] }
-    return changes
+    return noted.values.sorted { $0.place < $1.place }.map(\.change)
   }
 
   /// Records changes again that could not be saved; later changes take precedence.

@@ -11,11 +11,8 @@ final class GuardSet: Sendable {
   init?(_ configuration: HTTPClient.Configuration, _ transport: any Transport, reusing previous: GuardSet?) {
     guard !configuration.guards.isEmpty else { return nil }
     rules = configuration.guardRules
-    if let previous, let hosts = previous.hosts, previous.rules.store == rules.store {
-      self.hosts = hosts
-    } else {
-      hosts = rules.store.map { HSTSHosts($0, now: configuration.now()) }
-    }
+    let known = previous?.rules.store == rules.store ? previous?.hosts : nil
+    hosts = known ?? rules.store.map { HSTSHosts($0, now: configuration.now()) }
     isBlind = rules.addresses != nil && !(transport is any AddressCheckingTransport)
   }
 

@@ -10,7 +10,6 @@ final class HSTSHosts: Sendable {
   /// Avoids the lock while there are no hosts.
   private let isFilled: Atomic<Bool>
   private let file: HSTSFile?
-  /// The number of failed saves.
   private let failures = Atomic(0)
   /// The error of reading the file, whose hosts are then unknown.
   let problem: HTTPError?
@@ -18,16 +17,11 @@ final class HSTSHosts: Sendable {
   init(_ store: RequestGuard.HSTSStore, now: Date) {
     var table = HSTSTable()
     var problem: HTTPError?
-    switch store.kind {
-    case .memory: file = nil
-    case .file(let url):
-      let file = HSTSFile(url)
-      do throws(HTTPError) {
-        table.adopt(try file.read(), now: Self.seconds(now))
-      } catch {
-        problem = error
-      }
-      self.file = file
+    file = store.url.map { HSTSFile($0) }
+    do throws(HTTPError) {
+      if let file { table.adopt(try file.read(), now: Self.seconds(now)) }
+    } catch {
+      problem = error
     }
     self.problem = problem
     isFilled = Atomic(!table.isEmpty)

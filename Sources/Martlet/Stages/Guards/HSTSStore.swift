@@ -6,15 +6,11 @@ extension RequestGuard {
   /// The value describes the storage. The hosts themselves are created with the client. A ``HTTPClient/derived(_:)``
   /// client shares them unless its configuration sets another store.
   public struct HSTSStore: Sendable, Hashable {
-    enum Kind: Sendable, Hashable {
-      case memory
-      case file(URL)
-    }
-
-    let kind: Kind
+    /// The file; `nil` for memory.
+    let url: URL?
 
     /// Hosts in memory, empty for each new client.
-    public static let memory = HSTSStore(kind: .memory)
+    public static let memory = HSTSStore(url: nil)
 
     /// Hosts in a file that other processes may share.
     ///
@@ -27,6 +23,6 @@ extension RequestGuard {
     ///
     /// - Parameter url: The file; it is created if necessary, but its folder is not.
     /// - Returns: The store.
-    public static func file(_ url: URL) -> HSTSStore { HSTSStore(kind: .file(url)) }
+    public static func file(_ url: URL) -> HSTSStore { HSTSStore(url: url) }
   }
 }

@@ -2,8 +2,6 @@
 ///
 /// A value without a clock, a lock or a file. Times are whole seconds since 1970.
 struct HSTSTable: Sendable {
-  /// The maximum number of hosts.
-  ///
   /// Beyond it, expired hosts are evicted, or otherwise the least recently updated one.
   static let maximumHosts = 1_000
 
@@ -103,7 +101,6 @@ struct HSTSTable: Sendable {
     if changes.count > Self.maximumHosts { changes = changes.filter { hosts[$0.key] != nil } }
   }
 
-  /// Applies changes to the hosts.
   mutating func apply(_ changes: [String: Entry?], now: Int64) {
     for (name, entry) in changes.sorted(by: { $0.key < $1.key }) {
       if let entry { put(entry, name, now: now) } else { hosts[name] = nil }

@@ -44,18 +44,10 @@ public struct RedirectPolicy: Sendable {
   public static let follow = RedirectPolicy()
 
   /// Follows no redirects and returns the redirecting response.
-  public static let off: RedirectPolicy = {
-    var policy = RedirectPolicy()
-    policy.isFollowing = false
-    return policy
-  }()
+  public static let off = RedirectPolicy(isFollowing: false)
 
   /// Follows redirects, keeping the method and body on 301 and 302.
-  public static let strictMethods: RedirectPolicy = {
-    var policy = RedirectPolicy()
-    policy.keepsMethod = true
-    return policy
-  }()
+  public static let strictMethods = RedirectPolicy(keepsMethod: true)
 
   /// Follows up to a number of redirects.
   ///
@@ -64,10 +56,7 @@ public struct RedirectPolicy: Sendable {
   ///   - allowingDowngrade: Whether to follow redirects from https to http.
   /// - Returns: The policy.
   public static func follow(upTo limit: Int, allowingDowngrade: Bool = false) -> RedirectPolicy {
-    var policy = RedirectPolicy()
-    policy.maximumHops = limit
-    policy.allowsDowngrade = allowingDowngrade
-    return policy
+    RedirectPolicy(maximumHops: limit, allowsDowngrade: allowingDowngrade)
   }
 
   /// Asks a closure about each redirect that the other rules allow.
@@ -75,9 +64,7 @@ public struct RedirectPolicy: Sendable {
   /// - Parameter decide: Receives the redirect. An error that it throws ends the call.
   /// - Returns: The policy.
   public static func ask(_ decide: @escaping @Sendable (Hop) async throws -> Decision) -> RedirectPolicy {
-    var policy = RedirectPolicy()
-    policy.ask = decide
-    return policy
+    RedirectPolicy(ask: decide)
   }
 
   var problem: String? {
