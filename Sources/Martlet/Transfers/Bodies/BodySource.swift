@@ -5,7 +5,7 @@ package import Foundation
 ///
 /// It records whether reading has started: a source that can be read only once is never sent a second time, and never
 /// mistaken for an empty one.
-package final class BodySource: Sendable {
+package final class BodySource: ComparedByIdentity {
   typealias Pass = @Sendable (_ take: (Data) async throws -> Void) async throws -> Void
 
   package let length: Int64?
@@ -87,8 +87,11 @@ package final class BodySource: Sendable {
   }
 }
 
-extension BodySource: Hashable {
-  package static func == (first: BodySource, second: BodySource) -> Bool { first === second }
+/// An object that equals only itself.
+package protocol ComparedByIdentity: AnyObject, Hashable, Sendable {}
+
+extension ComparedByIdentity {
+  package static func == (one: Self, other: Self) -> Bool { one === other }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
