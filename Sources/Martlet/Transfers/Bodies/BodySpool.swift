@@ -138,4 +138,3 @@ package final class BodySpool: ComparedByIdentity {
     return error
   }
 }
-

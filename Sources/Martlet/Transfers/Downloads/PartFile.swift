@@ -70,13 +70,11 @@ final class PartFile: Sendable {
     }
     let size = locked.facts?.size ?? 0
     var record = PartRecord(url: url, partition: partition)
-    switch try kept(path, size, url, resume) {
-    case let found? where found.partition == partition:
+    if let found = try kept(path, size, url, resume), found.partition == partition {
       record = found
       record.written = found.reliable(size: size, boot: MachineRun.current)
       record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
       record.url = url
-    case .some, nil: break
     }
     locked.setMode(0o600)
     record.boot = MachineRun.current
@@ -97,20 +95,19 @@ final class PartFile: Sendable {
   ) throws(HTTPError) -> PartRecord? {
     guard resume != .never, size > 0 else { return nil }
     let name = PrivateFile.shown(path)
-    let record: PartRecord
     switch try PartRecord.read(recordPath(of: path)) {
     case .missing:
       throw HTTPError(
         .file, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
     // The bytes are useless, but ours to drop.
     case .damaged: return nil
-    case .found(let found): record = found
+    case .found(let record):
+      guard record.url == url || resume == .fromAnyURL else {
+        throw HTTPError(
+          .file, "\(name) is the beginning of another URL: remove it, or ask for resume: .never or .fromAnyURL")
+      }
+      return record
     }
-    guard record.url == url || resume == .fromAnyURL else {
-      throw HTTPError(
-        .file, "\(name) is the beginning of another URL: remove it, or ask for resume: .never or .fromAnyURL")
-    }
-    return record
   }
 
   /// The maximum wait for a lock that is held elsewhere.

@@ -42,8 +42,7 @@ enum OutboxChange: Equatable, Sendable {
       let host = (try? AbsoluteURL.parse(request.url))?.origin.description ?? request.url
       self = .submitted(
         OutboxEntry(
-          id: request.id, key: request.key, host: host, bodyLength: length, span: span,
-          turn: span.lowerBound,
+          id: request.id, key: request.key, host: host, bodyLength: length, span: span, turn: span.lowerBound,
           submittedAt: request.submittedAt))
     case .attempted(let id, let count): self = .attempted(id, count)
     case .delivered(let id), .removed(let id): self = .gone(id)
@@ -90,10 +89,7 @@ struct OutboxTable {
       count(entry, 1)
       enqueue(entry)
     case .attempted(let id, let count): entries[id]?.attempts = count
-    case .gone(let id):
-      guard let entry = entries.removeValue(forKey: id) else { return }
-      count(entry, -1)
-      if entry.death != nil { dead -= 1 } else { dequeue(entry) }
+    case .gone(let id): remove(id)
     case .died(let id, let death):
       guard let entry = entries[id], entry.death == nil else { return }
       entries[id]?.death = death
@@ -121,17 +117,21 @@ struct OutboxTable {
 
   /// Updates the positions of frames after the journal was rewritten.
   mutating func move(_ spans: [UUID: Range<Int64>]) {
-    for (id, entry) in entries {
+    for id in entries.keys {
       if let span = spans[id] {
         entries[id]?.span = span
         entries[id]?.turn = span.lowerBound
       } else {
         // Its record could no longer be read.
-        entries[id] = nil
-        count(entry, -1)
-        if entry.death != nil { dead -= 1 } else { dequeue(entry) }
+        remove(id)
       }
     }
+  }
+
+  private mutating func remove(_ id: UUID) {
+    guard let entry = entries.removeValue(forKey: id) else { return }
+    count(entry, -1)
+    if entry.death != nil { dead -= 1 } else { dequeue(entry) }
   }
 
   private mutating func count(_ entry: OutboxEntry, _ sign: Int64) {

@@ -77,7 +77,7 @@ final class QueueCore: CallObserver {
       do throws(QueueTable.Problem) {
         try state.table.add(call.id, host: call.host, priority: priority, after: predecessors)
       } catch {
-        return Self.error(error)
+        return error.error
       }
       state.launches[call.id] = launch
       state.calls[call.id] = call
@@ -94,16 +94,7 @@ final class QueueCore: CallObserver {
     do throws(QueueTable.Problem) {
       return try state.withLock { state throws(QueueTable.Problem) in try state.table.add(predecessor, before: id) }
     } catch {
-      throw Self.error(error)
-    }
-  }
-
-  private static func error(_ problem: QueueTable.Problem) -> HTTPError {
-    switch problem {
-    case .unknown(let id):
-      HTTPError(.queue, "request \(id), which it is to come after, is not of this queue, or ended long ago")
-    case .failed(let id): HTTPError(.queue, "request \(id), which it depends on, has failed")
-    case .cycle(let id): HTTPError(.queue, "request \(id) waits for it already, so that neither would ever start")
+      throw error.error
     }
   }
 
@@ -117,9 +108,10 @@ final class QueueCore: CallObserver {
     asked.onProgress = nil
     let id = ClientCore.nextID()
     let isAdded = state.withLock { state in
-      guard !state.isFinishing else { return false }
       // A request without predecessors can always be added.
-      guard (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else { return false }
+      guard !state.isFinishing, (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else {
+        return false
+      }
       state.launches[id] = { [self, request, asked] in startMeasure(id, of: call, request, asked) }
       return true
     }
@@ -130,9 +122,7 @@ final class QueueCore: CallObserver {
     if case .ended = call.stage { return measured(id, nil, call.id) }
     // The current task is that of a request that has ended, and not of this one.
     let head = Deadline.$current.withValue(nil) { client.start(request, options: options, decode: { $0 }).call }
-    guard let head else {
-      return measured(id, nil, call.id)
-    }
+    guard let head else { return measured(id, nil, call.id) }
     state.withLock { $0.measures[id] = head }
     head.onSettled { [self, asker = call.id] in measured(id, head.response, asker) }
   }
@@ -234,7 +224,7 @@ final class QueueCore: CallObserver {
       return (Array(state.events.values), doomed, Array(state.calls.values))
     }
     for stream in streams { stream.yield(.ended(id, end)) }
-    for call in doomed { call.abort(HTTPError(.queue, "request \(id), which it depends on, has failed")) }
+    for call in doomed { call.abort(QueueTable.Problem.failed(id).error) }
     for call in cancelled { call.cancel() }
     tellProgress()
     startReady()

@@ -31,11 +31,11 @@ final class EventSession {
   /// The end of the total limit, if there is one; it covers all connections together.
   private var end: Duration?
 
-  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: ServerSentEvents.Options, _ options: RequestOptions) {
+  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: ServerSentEvents.Options) {
     self.core = core
     self.request = request
     self.settings = settings
-    self.options = options
+    options = settings.request.over(.timeout(nil))
     let id = settings.lastEventID.isEmpty ? request.headers["Last-Event-ID"] ?? "" : settings.lastEventID
     parser = EventParser(lastEventID: id, upTo: settings.maximumEventBytes)
     pauses = EventPauses(settings)
