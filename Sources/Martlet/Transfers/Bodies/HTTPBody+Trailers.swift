@@ -39,9 +39,7 @@ extension HTTPBody {
   }
 }
 
-/// The source of the trailers of a request.
 package final class TrailerSource: ComparedByIdentity {
-  /// The announced names.
   package let names: [String]
   private let make: @Sendable () async throws -> HTTPHeaders
 

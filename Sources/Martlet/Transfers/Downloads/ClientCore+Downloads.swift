@@ -59,7 +59,6 @@ extension ClientCore {
     }
   }
 
-  /// Fetches all bytes.
   private func fill(_ job: DownloadJob, _ call: Call) async throws {
     while true {
       let response = try await Pipeline.run(call, .file(job, .first))

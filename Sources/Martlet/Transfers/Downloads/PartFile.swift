@@ -165,9 +165,7 @@ final class PartFile: Sendable {
     return file
   }
 
-  /// Writes bytes at an offset.
-  ///
-  /// Returns how many bytes exist now, and how many are expected.
+  /// Writes bytes at an offset; returns how many bytes exist now, and how many are expected.
   func write(_ piece: Data, at offset: Int64) throws(HTTPError) -> (received: Int64, expected: Int64?) {
     // One write at a time: a write that leaves a gap records that before another one follows.
     try file.withLock { file throws(HTTPError) in
@@ -302,7 +300,6 @@ final class PartFile: Sendable {
     close()
   }
 
-  /// Closes the file and releases its lock.
   func close() {
     file.withLock { file in
       // A child process that has not executed its program yet may also have the descriptor.

@@ -45,7 +45,6 @@ struct PartRecord: Codable, Equatable, Sendable {
     return spans
   }
 
-  /// The result of reading a record.
   enum Finding {
     case missing
     /// Of another version, or not written by a download.
@@ -70,7 +69,6 @@ struct PartRecord: Codable, Equatable, Sendable {
     try PrivateFile.replace(path, with: data, by: path + ".new", isSynced: false)
   }
 
-  /// Records the length and the validators of a response.
   mutating func describe(_ headers: HTTPHeaders, length: Int64?, isResumable: Bool) {
     self.length = length
     entityTag = isResumable ? Validators.strongTag(headers) : nil

@@ -36,8 +36,6 @@ struct OutboxFrames {
     return writer.bytes
   }
 
-  init(mark: UInt64) { self.mark = mark }
-
   enum Beginning {
     case journal(OutboxFrames)
     /// Written by a newer version.

@@ -178,9 +178,7 @@ final class OutboxJournal: Sendable {
 
   // MARK: Writing
 
-  /// Appends all records or none.
-  ///
-  /// Returns all new changes, including these.
+  /// Appends all records or none; returns all new changes, including these.
   ///
   /// The records are synced if they must survive a sudden stop of the machine.
   func append(_ records: [[UInt8]], isSynced: Bool) throws(HTTPError) -> News {

@@ -37,13 +37,11 @@ enum OutboxChange: Equatable, Sendable {
   init(_ record: OutboxRecord, _ span: Range<Int64>) {
     switch record {
     case .submitted(let request):
-      var length: Int64?
-      if case .file(let bytes) = request.body { length = bytes }
       let host = (try? AbsoluteURL.parse(request.url))?.origin.description ?? request.url
       self = .submitted(
         OutboxEntry(
-          id: request.id, key: request.key, host: host, bodyLength: length, span: span, turn: span.lowerBound,
-          submittedAt: request.submittedAt))
+          id: request.id, key: request.key, host: host, bodyLength: request.body.fileLength, span: span,
+          turn: span.lowerBound, submittedAt: request.submittedAt))
     case .attempted(let id, let count): self = .attempted(id, count)
     case .delivered(let id), .removed(let id): self = .gone(id)
     case .died(let id, let date, let failure): self = .died(id, OutboxEntry.Death(date: date, failure: failure))
@@ -234,9 +232,7 @@ struct OutboxTable {
     hosts[name]?.failures = 0
   }
 
-  /// A host has failed.
-  ///
-  /// Returns its delay.
+  /// A host has failed; returns its delay.
   mutating func hasFailed(
     _ name: String, now: Duration, asked: Duration?, _ options: Outbox.Options, random: Double
   ) -> Duration {

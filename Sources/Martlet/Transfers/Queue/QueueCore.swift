@@ -211,14 +211,13 @@ final class QueueCore: CallObserver {
 
   private func tell(_ id: RequestID, _ end: RequestEvent.End) {
     let isSuccess = if case .succeeded = end { true } else { false }
-    typealias Told = (streams: [AsyncStream<RequestQueue.Event>.Continuation], doomed: [Call], cancelled: [Call])
-    let (streams, doomed, cancelled): Told = state.withLock { state in
+    let (streams, doomed, cancelled) = state.withLock { state in
       let successors = state.table.end(id, succeeded: isSuccess)
       let doomed = successors.compactMap { state.calls[$0] }
       state.launches[id] = nil
       if state.calls.removeValue(forKey: id) != nil { state.tally.end(id, end) }
       guard state.cancelled.remove(id) == nil, onFailure == .cancelOthers, !isSuccess else {
-        return (Array(state.events.values), doomed, [])
+        return (Array(state.events.values), doomed, [Call]())
       }
       state.cancelled.formUnion(state.calls.keys)
       return (Array(state.events.values), doomed, Array(state.calls.values))

@@ -16,9 +16,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
   /// Iterates over events.
   public struct AsyncIterator: AsyncIteratorProtocol {
     /// `nil` after the end or an error.
-    private var session: EventSession?
-
-    fileprivate init(_ session: EventSession) { self.session = session }
+    fileprivate var session: EventSession?
 
     /// The next event, or `nil` at the end and after an error.
     ///
@@ -33,6 +31,6 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
   /// Creates an iterator with its own connection.
   public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(EventSession(core, request, options))
+    AsyncIterator(session: EventSession(core, request, options))
   }
 }
