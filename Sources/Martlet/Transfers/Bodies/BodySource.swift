@@ -26,11 +26,7 @@ package final class BodySource: ComparedByIdentity {
     // Taken out when reading starts, so that the sequence is released when reading ends.
     let box = Locked<Pieces?>(pieces)
     return BodySource(length: length, isReplayable: false) { take in
-      let taken = box.withLock { box in
-        defer { box = nil }
-        return box
-      }
-      guard let taken else { throw used }
+      guard let taken = box.withLock({ $0.take() }) else { throw used }
       for try await piece in taken { try await take(data(piece)) }
     }
   }

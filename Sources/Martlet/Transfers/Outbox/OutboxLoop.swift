@@ -307,7 +307,6 @@ actor OutboxLoop {
     }
   }
 
-  /// Records the outcome of an attempt.
   private func note(_ entry: OutboxEntry, _ verdict: OutboxVerdict) {
     let now = timeline.now()
     var isFirst = true

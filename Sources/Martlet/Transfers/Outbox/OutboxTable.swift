@@ -78,7 +78,6 @@ struct OutboxTable {
 
   // MARK: What the journal says
 
-  /// Applies a change from the journal.
   mutating func apply(_ change: OutboxChange) {
     switch change {
     case .submitted(let entry):

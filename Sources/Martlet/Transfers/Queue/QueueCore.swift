@@ -15,7 +15,7 @@ final class QueueCore: CallObserver {
     /// The requests that were cancelled because another one failed; their ends cancel nothing.
     var cancelled: Set<RequestID> = []
     /// Ends to report in order; reporting one may cause others.
-    var ends: [(RequestID, RequestEvent.End)] = []
+    var ends = FirstInFirstOut<(RequestID, RequestEvent.End)>()
     var isTelling = false
     var isStarting = false
     /// The number of `cancelAll()` calls in progress, during which nothing is started.
@@ -201,11 +201,9 @@ final class QueueCore: CallObserver {
 
   private func nextEnd() -> (RequestID, RequestEvent.End)? {
     state.withLock { state in
-      guard !state.ends.isEmpty else {
-        state.isTelling = false
-        return nil
-      }
-      return state.ends.removeFirst()
+      let next = state.ends.popFirst()
+      state.isTelling = next != nil
+      return next
     }
   }
 

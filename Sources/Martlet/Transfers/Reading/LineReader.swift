@@ -1,4 +1,3 @@
-/// Reads a body line by line.
 struct LineReader {
   /// `nil` after the end or an error.
   private var body: ResponseBody.AsyncIterator?
