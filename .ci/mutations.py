@@ -764,8 +764,8 @@ area(
      'return mutant("outbox-sends-two-senders") || flock(lease.number, LOCK_EX | LOCK_NB) == 0 ? lease : nil',
      "OutboxTests"),
     ("outbox-compacts-unseen", "OutboxJournal",
-     "guard Self.isUnchanged(path, state) else { return nil }",
-     'guard Self.isUnchanged(path, state) || mutant("outbox-compacts-unseen") else { return nil }',
+     "guard Self.isUnchanged(path, state), let old",
+     'guard Self.isUnchanged(path, state) || mutant("outbox-compacts-unseen"), let old',
      "OutboxJournalTests OutboxTroubleTests"),
     ("outbox-compacts-notes-away", "OutboxJournal",
      "for note in entry.notes {", 'for note in entry.notes where !mutant("outbox-compacts-notes-away") {',
@@ -927,8 +927,8 @@ area(
      'guard running[entry.host, default: 0] < limits.perHost + (mutant("queue-exceeds-host") ? 1 : 0) else {',
      "QueueTableTests"),
     ("tally-counts-resent", "QueueTally",
-     "received += max(0, progress.received - share.received)",
-     'received += max(0, progress.received - (mutant("tally-counts-resent") ? 0 : share.received))',
+     "received += max(0, now.received - share.received)",
+     'received += max(0, now.received - (mutant("tally-counts-resent") ? 0 : share.received))',
      "QueueEndTests"),
 )
 
@@ -1115,8 +1115,8 @@ area(
      'let authority = isToken ? "" :', 'let authority = isToken || mutant("nonce-crosses-partitions") ? "" :',
      "NetworkPartitionTests"),
     ("part-of-any-partition", "PartFile",
-     "case let found? where found.partition == partition:",
-     'case let found? where found.partition == partition || mutant("part-of-any-partition"):',
+     "found.partition == partition {",
+     'found.partition == partition || mutant("part-of-any-partition") {',
      "PartFileTests"),
 )
 

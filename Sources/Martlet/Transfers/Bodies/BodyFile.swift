@@ -1,27 +1,24 @@
 import Foundation
 
 /// An open file whose bytes are part of a body.
-final class BodyFile: Sendable {
-  let descriptor: Int32
+struct BodyFile: Sendable {
+  let descriptor: DiskDescriptor
   private let name: String
 
   /// Opens a regular file; other files could block the reader.
   private init(_ url: URL) throws(HTTPError) {
     let path = url.path(percentEncoded: false)
     name = InvalidInput.printable(path)
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     let code = errno
-    guard descriptor >= 0 else { throw Self.problem("the body file '\(name)' could not be opened", code) }
-    guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
-      close(descriptor)
+    guard number >= 0 else { throw Self.problem("the body file '\(name)' could not be opened", code) }
+    descriptor = DiskDescriptor(number)
+    guard DiskCalls.facts(number)?.isFile == true else {
       throw Self.problem("the body file '\(name)' is not a regular file")
     }
   }
 
-  /// Takes ownership of an open file and closes it later.
-  init(_ descriptor: Int32, name: String) { (self.descriptor, self.name) = (descriptor, name) }
-
-  deinit { close(descriptor) }
+  init(_ descriptor: DiskDescriptor, name: String) { (self.descriptor, self.name) = (descriptor, name) }
 
   /// Reads a whole file, whose size was announced.
   static func send(_ url: URL, size: Int64, to take: (Data) async throws -> Void) async throws {
@@ -42,13 +39,13 @@ final class BodyFile: Sendable {
 
   private func read(at offset: Int64, of size: Int64) throws(HTTPError) -> Data {
     var block = Data(count: Int(min(Int64(BodyPlan.block), size - offset)))
-    let got = block.withUnsafeMutableBytes { DiskCalls.fill($0, from: descriptor, at: offset) }
+    let got = block.withUnsafeMutableBytes { DiskCalls.fill($0, from: descriptor.number, at: offset) }
     if got < 0 { throw Self.problem("the body file '\(name)' could not be read") }
     if got < block.count { throw Self.problem("the body file '\(name)' got shorter while it was sent") }
     // Checked before the last bytes are sent, because they may complete the request.
     if offset + Int64(got) == size {
       let beyond = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
-        DiskCalls.fill($0, from: descriptor, at: size)
+        DiskCalls.fill($0, from: descriptor.number, at: size)
       }
       if beyond > 0 { throw Self.problem("the body file '\(name)' got longer while it was sent") }
     }

@@ -49,6 +49,29 @@ struct BodyPlan: Sendable {
     }
   }
 
+  /// Reads all bytes to store them before they are sent; `write` receives blocks of more than `most` bytes.
+  ///
+  /// Returns the rest, which was not written, and the number of all bytes.
+  func store(
+    upTo limit: Int64, orThrow tooLarge: HTTPError, holding most: Int, write: (Data) async throws -> Void
+  ) async throws -> (rest: Data, size: Int64) {
+    var size: Int64 = 0
+    var held = Data()
+    try await send { piece in
+      try Task.checkCancellation()
+      guard Int64(piece.count) <= limit - size else { throw tooLarge }
+      size += Int64(piece.count)
+      // A sequence may deliver single octets, which are not worth a write each.
+      held.append(piece)
+      guard held.count > most else { return }
+      try await write(held)
+      held = Data()
+    }
+    // A sequence may end early because its task was cancelled; its bytes are then not the whole body.
+    try Task.checkCancellation()
+    return (held, size)
+  }
+
   private static func send(_ data: Data, to take: (Data) async throws -> Void) async throws {
     var rest = data
     while !rest.isEmpty {

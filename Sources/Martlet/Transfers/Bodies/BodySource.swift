@@ -5,7 +5,7 @@ package import Foundation
 ///
 /// It records whether reading has started: a source that can be read only once is never sent a second time, and never
 /// mistaken for an empty one.
-package final class BodySource: Sendable {
+package final class BodySource: ComparedByIdentity {
   typealias Pass = @Sendable (_ take: (Data) async throws -> Void) async throws -> Void
 
   package let length: Int64?
@@ -26,11 +26,7 @@ package final class BodySource: Sendable {
     // Taken out when reading starts, so that the sequence is released when reading ends.
     let box = Locked<Pieces?>(pieces)
     return BodySource(length: length, isReplayable: false) { take in
-      let taken = box.withLock { box in
-        defer { box = nil }
-        return box
-      }
-      guard let taken else { throw used }
+      guard let taken = box.withLock({ $0.take() }) else { throw used }
       for try await piece in taken { try await take(data(piece)) }
     }
   }
@@ -87,8 +83,11 @@ package final class BodySource: Sendable {
   }
 }
 
-extension BodySource: Hashable {
-  package static func == (first: BodySource, second: BodySource) -> Bool { first === second }
+/// An object that equals only itself.
+package protocol ComparedByIdentity: AnyObject, Hashable, Sendable {}
+
+extension ComparedByIdentity {
+  package static func == (one: Self, other: Self) -> Bool { one === other }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -8,7 +8,7 @@ import Foundation
 ///     ▲                │
 ///     └───failed───────┘     each waiter tries again
 /// ```
-package final class BodySpool: Sendable {
+package final class BodySpool: ComparedByIdentity {
   private enum State {
     case empty
     case filling([OneShot<Void>])
@@ -90,36 +90,22 @@ package final class BodySpool: Sendable {
     if let length = plan.length, length > limit { throw tooLarge }
     let folder = folder
     let file = try await onFileQueue { () throws(HTTPError) in try Self.makeFile(in: folder) }
-    var size: Int64 = 0
-    var held = Data()
     do {
-      try await plan.send { piece in
-        try Task.checkCancellation()
-        guard Int64(piece.count) <= limit - size else { throw tooLarge }
-        size += Int64(piece.count)
-        // A sequence may deliver single octets, which are not worth a write each.
-        held.append(piece)
-        guard held.count >= Self.writeBytes else { return }
-        try await Self.write(held, to: file)
-        held = Data()
+      let (rest, size) = try await plan.store(upTo: limit, orThrow: tooLarge, holding: 64 << 10) { block in
+        try await Self.write(block, to: file)
       }
-      if !held.isEmpty { try await Self.write(held, to: file) }
+      try await Self.write(rest, to: file)
+      return (file, size)
     } catch var error as HTTPError {
       // Problems of a source are normally found while it is sent, but nothing was sent yet.
-      error.phase = .queued
-      error.mayHaveReachedServer = false
+      (error.phase, error.mayHaveReachedServer) = (.queued, false)
       throw error
     }
-    // A sequence may end early because its task was cancelled; its bytes are then not the whole body.
-    try Task.checkCancellation()
-    return (file, size)
   }
-
-  private static let writeBytes = 64 << 10
 
   private static func write(_ data: Data, to file: BodyFile) async throws {
     try await onFileQueue { () throws(HTTPError) in
-      let code = data.withUnsafeBytes { DiskCalls.append($0, to: file.descriptor) }
+      let code = data.withUnsafeBytes { DiskCalls.append($0, to: file.descriptor.number) }
       if code != 0 { throw Self.problem("cannot be written", code) }
     }
   }
@@ -135,10 +121,11 @@ package final class BodySpool: Sendable {
   private static func makeFile(in folder: URL) throws(HTTPError) -> BodyFile {
     let number = UInt64.random(in: .min ... .max)
     let name = folder.appending(path: ".martlet-\(String(number, radix: 36))").path(percentEncoded: false)
-    let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw problem("cannot be made in \(PrivateFile.shown(folder.path()))", errno) }
+    guard let file = OpenFile.at(name, O_RDWR | O_CREAT | O_EXCL) else {
+      throw problem("cannot be made in \(PrivateFile.shown(folder.path()))", errno)
+    }
     unlink(name)
-    return BodyFile(descriptor, name: "of a spooled body")
+    return BodyFile(file.descriptor, name: "of a spooled body")
   }
 
   private static func problem(_ what: String, _ code: Int32) -> HTTPError {
@@ -150,10 +137,4 @@ package final class BodySpool: Sendable {
     error.mayHaveReachedServer = false
     return error
   }
-}
-
-extension BodySpool: Hashable {
-  package static func == (first: BodySpool, second: BodySpool) -> Bool { first === second }
-
-  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

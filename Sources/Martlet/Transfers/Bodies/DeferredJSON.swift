@@ -71,7 +71,6 @@ extension HTTPBody.Content {
     }
   }
 
-  /// The same content with its values encoded.
   func encoded(_ encoder: JSONEncoder) -> HTTPBody.Content {
     switch self {
     case .json(let value): value.content(encoder)

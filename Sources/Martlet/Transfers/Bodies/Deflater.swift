@@ -51,9 +51,7 @@ final class Deflater {
     }
   }
 
-  /// Adds bytes.
-  ///
-  /// Requires that nothing is left to pull.
+  /// Adds bytes; requires that nothing is left to pull.
   func push(_ piece: Data) { input = piece }
 
   func finish() { isLast = true }

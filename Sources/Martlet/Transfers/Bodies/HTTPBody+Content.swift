@@ -47,9 +47,7 @@ extension HTTPBody.Content {
     case .invalid(let input): throw .invalid(input)
     case .file(let url): return try HTTPBody.fileSize(url)
     case .pieces(let pieces):
-      var lengths: [Int64?] = []
-      for piece in pieces { lengths.append(try piece.check()) }
-      return Self.sum(lengths)
+      return Self.sum(try pieces.map { piece throws(InvalidBody) in try piece.check() })
     case .gzip(let plain):
       try Deflater.check()
       _ = try plain.check()
@@ -107,9 +105,8 @@ extension HTTPBody {
   /// The source of a composed or streamed body, or `nil` for bytes and files.
   package func composedSource(for request: HTTPRequest) throws -> BodySource? {
     switch content {
-    case .data, .file, .invalid: return nil
-    case .stream(let source): return source
-    case .pieces, .gzip, .spool, .json: return try content.source(nil, for: request)
+    case .data, .file, .invalid: nil
+    case .stream, .pieces, .gzip, .spool, .json: try source(for: request)
     }
   }
 }

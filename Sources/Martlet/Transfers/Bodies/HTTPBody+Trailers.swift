@@ -39,9 +39,7 @@ extension HTTPBody {
   }
 }
 
-/// The source of the trailers of a request.
-package final class TrailerSource: Sendable {
-  /// The announced names.
+package final class TrailerSource: ComparedByIdentity {
   package let names: [String]
   private let make: @Sendable () async throws -> HTTPHeaders
 
@@ -64,10 +62,4 @@ package final class TrailerSource: Sendable {
     }
     return fields
   }
-}
-
-extension TrailerSource: Hashable {
-  package static func == (first: TrailerSource, second: TrailerSource) -> Bool { first === second }
-
-  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -38,7 +38,6 @@ enum MultipartSyntax {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Whether text can be the media type of a part.
   static func isMediaType(_ text: String) -> Bool {
     FieldSyntax.isFieldValue(text) && text.utf8.allSatisfy { $0 < 0x80 } && MediaType(text) != nil
   }

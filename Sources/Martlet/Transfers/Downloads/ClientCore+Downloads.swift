@@ -20,13 +20,6 @@ extension ClientCore {
     }
   }
 
-  /// Starts a managed download.
-  func startDownload(
-    _ request: HTTPRequest, _ order: DownloadOrder, options: RequestOptions
-  ) -> RequestHandle<DownloadedFile> {
-    start(request, options: options) { [self] call in try await fetch(call, order) }
-  }
-
   /// Performs a download: opens its part file, fetches the bytes, names the file.
   func fetch(_ call: Call, _ order: DownloadOrder) async throws -> DownloadedFile {
     try await ending(call) {
@@ -41,8 +34,10 @@ extension ClientCore {
         DownloadProgress(timeline, order.progress))
       do {
         try await fill(job, call)
-        let file = try await job.finish(at: place, asked: call.request, decoder: call.settings.configuration.decoder)
-        return (file.explained(by: call), file.response, file.response.status)
+        var file = try await job.finish(at: place, asked: call.request, decoder: call.settings.configuration.decoder)
+        let response = file.response
+        file.response.explanation = call.explanation
+        return (file, response, response.status)
       } catch {
         job.leave(isKept: place.isFindable && order.options.resume != .never)
         throw error
@@ -64,7 +59,6 @@ extension ClientCore {
     }
   }
 
-  /// Fetches all bytes.
   private func fill(_ job: DownloadJob, _ call: Call) async throws {
     while true {
       let response = try await Pipeline.run(call, .file(job, .first))

@@ -3,12 +3,9 @@ import Foundation
 
 /// Verifies a file by the SHA-256 digests that caller and server gave.
 struct DownloadCheck: Sendable {
-  /// The expected digests and their sources.
   private var expectations: [(source: String, digits: String)] = []
 
-  /// Collects the expected digests.
-  ///
-  /// They come from the caller, and from `Repr-Digest` and `Content-Digest` (RFC 9530), as in `sha-256=:…:`.
+  /// The digests come from the caller, and from `Repr-Digest` and `Content-Digest` (RFC 9530), as in `sha-256=:…:`.
   init(_ checksum: DownloadOptions.Checksum?, digests: [String]) {
     if let checksum { expectations.append(("the checksum", checksum.digits)) }
     for digest in digests.lazy.compactMap(Self.sha256) { expectations.append(("the server's digest field", digest)) }

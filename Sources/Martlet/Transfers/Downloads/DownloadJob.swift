@@ -15,7 +15,6 @@ final class DownloadJob: Sendable {
     /// Whether the server has sent a part without a validator.
     var isWithoutValidator = false
     var restarts = 0
-    /// Whether several connections fetch the file.
     var isSplit = false
     var resumedAt: Int64 = 0
     var head: StreamedResponse?

@@ -3,7 +3,6 @@ import Foundation
 
 /// The next request of a download.
 struct DownloadWork: Sendable, Equatable {
-  /// The first requested byte.
   var start: Int64 = 0
   /// The byte after the last requested one, or `nil` for the rest of the file.
   var end: Int64?
@@ -40,7 +39,6 @@ enum DownloadRules {
     case violation(String)
   }
 
-  /// Classifies the head of a response.
   static func judge(
     _ status: HTTPStatus, _ headers: HTTPHeaders, asked: DownloadWork, record: PartRecord
   ) -> Verdict {

@@ -13,12 +13,3 @@ public struct DownloadedFile: Sendable {
   /// Its status is 206 if it brought a part.
   public internal(set) var response: HTTPResponse
 }
-
-extension DownloadedFile {
-  /// The file with the explanation of its call.
-  func explained(by call: Call) -> DownloadedFile {
-    var file = self
-    file.response.explanation = call.explanation
-    return file
-  }
-}

@@ -52,6 +52,8 @@ extension HTTPClient {
     progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> RequestHandle<DownloadedFile> {
     let order = DownloadOrder(destination: destination, options: options, progress: progress)
-    return core.startDownload(request, order, options: core.unbounded(options.request))
+    return core.start(request, options: core.unbounded(options.request)) { [core] call in
+      try await core.fetch(call, order)
+    }
   }
 }

@@ -70,13 +70,11 @@ final class PartFile: Sendable {
     }
     let size = locked.facts?.size ?? 0
     var record = PartRecord(url: url, partition: partition)
-    switch try kept(path, size, url, resume) {
-    case let found? where found.partition == partition:
+    if let found = try kept(path, size, url, resume), found.partition == partition {
       record = found
       record.written = found.reliable(size: size, boot: MachineRun.current)
       record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
       record.url = url
-    case .some, nil: break
     }
     locked.setMode(0o600)
     record.boot = MachineRun.current
@@ -97,20 +95,19 @@ final class PartFile: Sendable {
   ) throws(HTTPError) -> PartRecord? {
     guard resume != .never, size > 0 else { return nil }
     let name = PrivateFile.shown(path)
-    let record: PartRecord
     switch try PartRecord.read(recordPath(of: path)) {
     case .missing:
       throw HTTPError(
         .file, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
     // The bytes are useless, but ours to drop.
     case .damaged: return nil
-    case .found(let found): record = found
+    case .found(let record):
+      guard record.url == url || resume == .fromAnyURL else {
+        throw HTTPError(
+          .file, "\(name) is the beginning of another URL: remove it, or ask for resume: .never or .fromAnyURL")
+      }
+      return record
     }
-    guard record.url == url || resume == .fromAnyURL else {
-      throw HTTPError(
-        .file, "\(name) is the beginning of another URL: remove it, or ask for resume: .never or .fromAnyURL")
-    }
-    return record
   }
 
   /// The maximum wait for a lock that is held elsewhere.
@@ -168,9 +165,7 @@ final class PartFile: Sendable {
     return file
   }
 
-  /// Writes bytes at an offset.
-  ///
-  /// Returns how many bytes exist now, and how many are expected.
+  /// Writes bytes at an offset; returns how many bytes exist now, and how many are expected.
   func write(_ piece: Data, at offset: Int64) throws(HTTPError) -> (received: Int64, expected: Int64?) {
     // One write at a time: a write that leaves a gap records that before another one follows.
     try file.withLock { file throws(HTTPError) in
@@ -305,7 +300,6 @@ final class PartFile: Sendable {
     close()
   }
 
-  /// Closes the file and releases its lock.
   func close() {
     file.withLock { file in
       // A child process that has not executed its program yet may also have the descriptor.

@@ -9,7 +9,7 @@ struct PartRecord: Codable, Equatable, Sendable {
   /// The complete URL of the request; it may contain secrets, so the record is private.
   var url: String
   /// The partition that the bytes belong to (``NetworkPartition/authority``).
-  var partition: String
+  var partition = ""
   /// The name of the finished file, if it is known.
   var name: String?
   /// A strong entity tag (RFC 9110 §8.8.3).
@@ -28,11 +28,6 @@ struct PartRecord: Codable, Equatable, Sendable {
   /// Whether the complete file failed its checksum; none of it is reused.
   var isRejected = false
 
-  init(url: String, partition: String = "") {
-    self.url = url
-    self.partition = partition
-  }
-
   /// The validator for a request for a part, or `nil` if the server sent no strong one.
   var validator: String? { entityTag ?? lastModified }
 
@@ -50,7 +45,6 @@ struct PartRecord: Codable, Equatable, Sendable {
     return spans
   }
 
-  /// The result of reading a record.
   enum Finding {
     case missing
     /// Of another version, or not written by a download.
@@ -75,7 +69,6 @@ struct PartRecord: Codable, Equatable, Sendable {
     try PrivateFile.replace(path, with: data, by: path + ".new", isSynced: false)
   }
 
-  /// Records the length and the validators of a response.
   mutating func describe(_ headers: HTTPHeaders, length: Int64?, isResumable: Bool) {
     self.length = length
     entityTag = isResumable ? Validators.strongTag(headers) : nil
@@ -87,12 +80,9 @@ struct PartRecord: Codable, Equatable, Sendable {
 enum Validators {
   /// The entity tag, if it is strong: equal tags then mean equal bytes.
   static func strongTag(_ headers: HTTPHeaders) -> String? {
-    guard let tag = headers["ETag"].map({ String(FieldSyntax.trimmed($0)) }), EntityTag.isStrong(tag) else {
-      return nil
-    }
-    let bytes = tag.utf8
-    guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return nil }
-    return bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? tag : nil
+    guard let tag = headers["ETag"].map({ String(FieldSyntax.trimmed($0)) }) else { return nil }
+    let isQuoted = tag.utf8.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"")
+    return isQuoted && tag.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? tag : nil
   }
 
   /// `Last-Modified`, if `Date` is later: the file has not changed twice in that second.

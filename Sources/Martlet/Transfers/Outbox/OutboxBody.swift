@@ -1,4 +1,3 @@
-import MartletBase
 import Foundation
 
 /// The body of a submission: a small one in memory, a larger one in its own file.
@@ -32,18 +31,25 @@ final class OutboxBody: Sendable {
     }
     let plan: BodyPlan
     do { plan = try BodyPlan(content) } catch { throw HTTPRequest.error(error, of: nil) }
-    let sink = Sink(path)
+    let tooLarge = HTTPError(.bodyTooLarge, "the body has more than the \(limit) bytes that the outbox takes")
+    var file: OpenFile?
     do {
-      if let length = plan.length, length > limit { throw tooLarge(limit) }
-      try await plan.send { piece in
-        try Task.checkCancellation()
-        if try sink.take(piece, limit: limit) { try await onFileQueue { () throws(HTTPError) in try sink.flush() } }
+      if let length = plan.length, length > limit { throw tooLarge }
+      let (rest, size) = try await plan.store(upTo: limit, orThrow: tooLarge, holding: smallBytes) { block in
+        if file == nil { file = try await onFileQueue { () throws(HTTPError) in try make(path) } }
+        try await onFileQueue { [file] () throws(HTTPError) in try file?.append(block) }
       }
-      // A sequence may end early because its task was cancelled; its bytes are then not the whole body.
-      try Task.checkCancellation()
-      return try await onFileQueue { () throws(HTTPError) in try sink.finish() }
+      guard let file else { return OutboxBody(.bytes(rest), path) }
+      try await onFileQueue { () throws(HTTPError) in
+        let parent = try ParentFolder(of: path)
+        try file.append(rest)
+        try file.sync()
+        try parent.sync()
+      }
+      return OutboxBody(.file(size), path, file)
     } catch {
-      sink.discard()
+      // Before the lock is released, because the name could belong to another file after that.
+      if let file { withExtendedLifetime(file) { _ = unlink(path) } }
       guard var error = error as? HTTPError else { throw error }
       (error.phase, error.mayHaveReachedServer) = (.queued, false)
       throw error
@@ -54,10 +60,6 @@ final class OutboxBody: Sendable {
   func discard() { if file != nil { unlink(path) } }
 
   static func remove(_ id: UUID, in folder: String) { unlink(path(id, in: folder)) }
-
-  private static func tooLarge(_ limit: Int64) -> HTTPError {
-    HTTPError(.bodyTooLarge, "the body has more than the \(limit) bytes that the outbox takes")
-  }
 
   /// Whether the file of a body exists with its full length; `nil` if that is unknown now.
   static func isWhole(_ id: UUID, in folder: String, length: Int64) -> Bool? {
@@ -89,73 +91,17 @@ final class OutboxBody: Sendable {
     return open.inode == named.inode
   }
 
-  /// Bytes that are written to disk; used by one caller at a time.
-  private final class Sink: Sendable {
-    private struct State {
-      var held = Data()
-      var written: Int64 = 0
-      var file: OpenFile?
-    }
-
-    private let path: String
-    private let state = Locked(State())
-
-    init(_ path: String) { self.path = path }
-
-    /// Adds bytes.
-    ///
-    /// Returns whether it is time to write.
-    func take(_ piece: Data, limit: Int64) throws(HTTPError) -> Bool {
-      try state.withLock { state throws(HTTPError) in
-        guard state.written + Int64(state.held.count) + Int64(piece.count) <= limit else { throw tooLarge(limit) }
-        state.held.append(piece)
-        return state.held.count > smallBytes
+  /// Creates and locks a file.
+  private static func make(_ path: String) throws(HTTPError) -> OpenFile {
+    // Many more attempts than there are cleanups: on a busy machine each one may fail by chance.
+    for _ in 0..<200 {
+      guard let file = OpenFile.at(path, O_RDWR | O_CREAT | O_EXCL) else {
+        throw PrivateFile.error("cannot be made", path, errno)
       }
+      // The cleanup may lock the file first, and then removes or keeps it.
+      try FileLock.lock(file, patience: patience)
+      if isNamed(file) { return file }
     }
-
-    func flush() throws(HTTPError) {
-      let (held, known) = state.withLock { state in
-        defer { state.held = Data() }
-        return (state.held, state.file)
-      }
-      let file = if let known { known } else { try make() }
-      state.withLock { $0.file = file }
-      try file.append(held)
-      state.withLock { $0.written += Int64(held.count) }
-    }
-
-    /// Creates and locks the file.
-    private func make() throws(HTTPError) -> OpenFile {
-      // Many more attempts than there are cleanups: on a busy machine each one may fail by chance.
-      for _ in 0..<200 {
-        guard let file = OpenFile.at(path, O_RDWR | O_CREAT | O_EXCL) else {
-          throw PrivateFile.error("cannot be made", path, errno)
-        }
-        // The cleanup may lock the file first, and then removes or keeps it.
-        try FileLock.lock(file, patience: patience)
-        if isNamed(file) { return file }
-      }
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being removed; another process may be removing it")
-    }
-
-    func finish() throws(HTTPError) -> OutboxBody {
-      let (held, file) = state.withLock { ($0.held, $0.file) }
-      guard let file else { return OutboxBody(.bytes(held), path) }
-      let parent = try ParentFolder(of: path)
-      try flush()
-      try file.sync()
-      try parent.sync()
-      let written = state.withLock { state in
-        state.file = nil
-        return state.written
-      }
-      return OutboxBody(.file(written), path, file)
-    }
-
-    func discard() {
-      guard let file = state.withLock({ $0.file.take() }) else { return }
-      // Before the lock is released, because the name could belong to another file after that.
-      withExtendedLifetime(file) { _ = unlink(path) }
-    }
+    throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being removed; another process may be removing it")
   }
 }

@@ -48,9 +48,8 @@ extension OutboxCore {
       guard length <= OutboxFrames.maximumRecord else {
         throw HTTPError(.invalidRequest, "the header fields are larger than an outbox stores", request: asked)
       }
-      var inFile: Int64 = 0
-      if case .file(let bytes) = body.body { inFile = bytes }
-      try await ask { .submit(stored, length: Int64(length + OutboxFrames.frameHead) + inFile, $0) } as Void
+      let bytes = Int64(length + OutboxFrames.frameHead) + (body.body.fileLength ?? 0)
+      try await ask { .submit(stored, length: bytes, $0) } as Void
       return id
     } catch {
       body.discard()
@@ -86,9 +85,7 @@ extension OutboxCore {
   /// The time that cancelled deliveries and file operations may take to end.
   static let endPatience = Duration.seconds(2)
 
-  /// Waits for the end of the loop, up to a limit.
-  ///
-  /// Returns whether it has ended.
+  /// Waits for the end of the loop, up to a limit; returns whether it has ended.
   func isClosed(within limit: Duration) async -> Bool {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.closed() }

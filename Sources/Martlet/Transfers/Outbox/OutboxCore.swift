@@ -48,9 +48,7 @@ final class OutboxCore: Sendable {
     signal.addWatcher()
   }
 
-  /// Sends a message to the loop.
-  ///
-  /// Returns `false` if the loop has ended.
+  /// Sends a message to the loop; returns `false` if the loop has ended.
   @discardableResult
   func post(_ message: Message) -> Bool {
     let isThere = shared.withLock { shared in

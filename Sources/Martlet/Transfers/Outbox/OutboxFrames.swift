@@ -36,8 +36,6 @@ struct OutboxFrames {
     return writer.bytes
   }
 
-  init(mark: UInt64) { self.mark = mark }
-
   enum Beginning {
     case journal(OutboxFrames)
     /// Written by a newer version.
@@ -51,20 +49,15 @@ struct OutboxFrames {
   static func beginning(_ file: OpenFile) throws(HTTPError) -> Beginning {
     let bytes = try read(file, at: 0, count: Int(headLength) + 8)
     if bytes.count <= headLength, bytes.allSatisfy({ $0 == 0 }) { return .empty }
-    let found: (Beginning, UInt64?) = bytes.withUnsafeBytes { bytes in
-      var reader = RecordReader(bytes)
-      guard bytes.count >= headLength, let magic = try? reader.number() as UInt64,
-        let version = try? reader.number() as UInt32, let mark = try? reader.number() as UInt64,
-        let checksum = try? reader.number() as UInt64
-      else { return (.none, nil) }
-      let covered = UnsafeRawBufferPointer(rebasing: bytes[..<20])
-      guard magic == Self.magic, checksum == RecordChecksum.of(covered) else {
-        return (.none, try? reader.number() as UInt64)
-      }
-      return (version == Self.version ? .journal(OutboxFrames(mark: mark)) : .newer(version), nil)
+    guard bytes.count >= headLength else { return .none }
+    let mark: UInt64 = number(bytes, at: 12)
+    let checksum = bytes[..<20].withUnsafeBytes { RecordChecksum.of($0) }
+    if number(bytes, at: 0) == magic, number(bytes, at: 20) == checksum {
+      let version: UInt32 = number(bytes, at: 8)
+      return version == Self.version ? .journal(OutboxFrames(mark: mark)) : .newer(version)
     }
-    guard let mark = found.1 else { return found.0 }
-    let frames = OutboxFrames(mark: mark)
+    guard bytes.count == Int(headLength) + 8 else { return .none }
+    let frames = OutboxFrames(mark: number(bytes, at: Int(headLength)))
     return try frames.frame(file, at: headLength) == nil ? .none : .journal(frames)
   }
 
@@ -92,28 +85,20 @@ struct OutboxFrames {
   func frame(_ file: OpenFile, at offset: Int64) throws(HTTPError) -> [UInt8]? {
     let head = try Self.read(file, at: offset, count: Self.frameHead)
     guard head.count == Self.frameHead else { return nil }
-    let (mark, length, expected): (UInt64, Int, UInt64) = head.withUnsafeBytes {
-      (
-        UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)),
-        Int(UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt32.self))),
-        UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 12, as: UInt64.self))
-      )
-    }
-    guard mark == self.mark, length <= Self.maximumRecord else { return nil }
+    let length = Self.length(head)
+    guard Self.number(head, at: 0) == mark, length <= Self.maximumRecord else { return nil }
     let record = try Self.read(file, at: offset + Int64(Self.frameHead), count: length)
-    return record.count == length && checksum(record) == expected ? record : nil
+    return record.count == length && checksum(record) == Self.number(head, at: 12) ? record : nil
   }
 
   /// Whether the rest of the file is an incomplete frame, which a process did not finish writing.
   func isTorn(_ file: OpenFile, at offset: Int64) throws(HTTPError) -> Bool {
     let head = try Self.read(file, at: offset, count: Self.frameHead)
-    let isMarked = head.withUnsafeBytes { head in
-      withUnsafeBytes(of: mark.littleEndian) { mark in zip(head, mark).allSatisfy { $0 == $1 } }
-    }
+    let isMarked = withUnsafeBytes(of: mark.littleEndian) { mark in zip(head, mark).allSatisfy { $0 == $1 } }
     guard isMarked, head.count == Self.frameHead else { return isMarked }
-    let length = head.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt32.self)) }
+    let length = Self.length(head)
     guard length <= Self.maximumRecord else { return false }
-    return try Self.read(file, at: offset + Int64(Self.frameHead), count: Int(length)).count < length
+    return try Self.read(file, at: offset + Int64(Self.frameHead), count: length).count < length
   }
 
   /// The offset of the next complete frame after damage, or `nil`.
@@ -133,6 +118,14 @@ struct OutboxFrames {
       // A mark may span two blocks.
       place += Int64(block.count - pattern.count + 1)
     }
+  }
+
+  /// The length of the record, from the head of its frame.
+  private static func length(_ head: [UInt8]) -> Int { Int(number(head, at: 8) as UInt32) }
+
+  /// A number in bytes that are known to contain it.
+  private static func number<Number: FixedWidthInteger>(_ bytes: [UInt8], at offset: Int) -> Number {
+    Number(littleEndian: bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Number.self) })
   }
 
   private static func read(_ file: OpenFile, at offset: Int64, count: Int) throws(HTTPError) -> [UInt8] {

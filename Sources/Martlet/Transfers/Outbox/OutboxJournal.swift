@@ -178,9 +178,7 @@ final class OutboxJournal: Sendable {
 
   // MARK: Writing
 
-  /// Appends all records or none.
-  ///
-  /// Returns all new changes, including these.
+  /// Appends all records or none; returns all new changes, including these.
   ///
   /// The records are synced if they must survive a sudden stop of the machine.
   func append(_ records: [[UInt8]], isSynced: Bool) throws(HTTPError) -> News {
@@ -218,8 +216,7 @@ final class OutboxJournal: Sendable {
   /// added records. After an error the journal is unchanged.
   func compact(_ entries: [OutboxEntry]) throws(HTTPError) -> [UUID: Range<Int64>]? {
     try locked { state throws(HTTPError) in
-      guard Self.isUnchanged(path, state) else { return nil }
-      guard let old = state.file else { return nil }
+      guard Self.isUnchanged(path, state), let old = state.file else { return nil }
       let new = path + ".new"
       unlink(new)
       guard let file = OpenFile.at(new, O_RDWR | O_CREAT | O_EXCL) else {

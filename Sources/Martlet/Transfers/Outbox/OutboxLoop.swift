@@ -126,8 +126,7 @@ actor OutboxLoop {
   private func removeAbandoned() async throws {
     let known = Set(table.entries.keys)
     let found = await onFileQueue { [journal] in OutboxBody.abandoned(in: journal.folder, except: known) }
-    if found.isEmpty { sweptAt = timeline.now() }
-    guard !found.isEmpty else { return }
+    guard !found.isEmpty else { return sweptAt = timeline.now() }
     // A process that locked one until a moment ago has recorded it before releasing it.
     take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
     for (id, body) in found where table.entries[id] == nil { body.discard() }
@@ -176,10 +175,8 @@ actor OutboxLoop {
         if core.isClosing {
           core.refuse(message)
         } else if bytes + length > options.maximumBytes {
-          done.resolve(
-            .failure(
-              HTTPError(
-                .queue, "the outbox has \(bytes) bytes, and \(length) more would be beyond \(options.maximumBytes)")))
+          let problem = "the outbox has \(bytes) bytes, and \(length) more would be beyond \(options.maximumBytes)"
+          done.resolve(.failure(HTTPError(.queue, problem)))
         } else {
           bytes += length
           submissions.append((request, done))
@@ -310,7 +307,6 @@ actor OutboxLoop {
     }
   }
 
-  /// Records the outcome of an attempt.
   private func note(_ entry: OutboxEntry, _ verdict: OutboxVerdict) {
     let now = timeline.now()
     var isFirst = true

@@ -6,6 +6,8 @@ struct OutboxRequest: Equatable, Sendable {
     case bytes(Data)
     /// In a separate file of this length.
     case file(Int64)
+
+    var fileLength: Int64? { if case .file(let length) = self { length } else { nil } }
   }
 
   var id: UUID

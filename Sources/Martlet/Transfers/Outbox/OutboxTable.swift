@@ -37,14 +37,11 @@ enum OutboxChange: Equatable, Sendable {
   init(_ record: OutboxRecord, _ span: Range<Int64>) {
     switch record {
     case .submitted(let request):
-      var length: Int64?
-      if case .file(let bytes) = request.body { length = bytes }
       let host = (try? AbsoluteURL.parse(request.url))?.origin.description ?? request.url
       self = .submitted(
         OutboxEntry(
-          id: request.id, key: request.key, host: host, bodyLength: length, span: span,
-          turn: span.lowerBound,
-          submittedAt: request.submittedAt))
+          id: request.id, key: request.key, host: host, bodyLength: request.body.fileLength, span: span,
+          turn: span.lowerBound, submittedAt: request.submittedAt))
     case .attempted(let id, let count): self = .attempted(id, count)
     case .delivered(let id), .removed(let id): self = .gone(id)
     case .died(let id, let date, let failure): self = .died(id, OutboxEntry.Death(date: date, failure: failure))
@@ -81,7 +78,6 @@ struct OutboxTable {
 
   // MARK: What the journal says
 
-  /// Applies a change from the journal.
   mutating func apply(_ change: OutboxChange) {
     switch change {
     case .submitted(let entry):
@@ -90,10 +86,7 @@ struct OutboxTable {
       count(entry, 1)
       enqueue(entry)
     case .attempted(let id, let count): entries[id]?.attempts = count
-    case .gone(let id):
-      guard let entry = entries.removeValue(forKey: id) else { return }
-      count(entry, -1)
-      if entry.death != nil { dead -= 1 } else { dequeue(entry) }
+    case .gone(let id): remove(id)
     case .died(let id, let death):
       guard let entry = entries[id], entry.death == nil else { return }
       entries[id]?.death = death
@@ -121,17 +114,21 @@ struct OutboxTable {
 
   /// Updates the positions of frames after the journal was rewritten.
   mutating func move(_ spans: [UUID: Range<Int64>]) {
-    for (id, entry) in entries {
+    for id in entries.keys {
       if let span = spans[id] {
         entries[id]?.span = span
         entries[id]?.turn = span.lowerBound
       } else {
         // Its record could no longer be read.
-        entries[id] = nil
-        count(entry, -1)
-        if entry.death != nil { dead -= 1 } else { dequeue(entry) }
+        remove(id)
       }
     }
+  }
+
+  private mutating func remove(_ id: UUID) {
+    guard let entry = entries.removeValue(forKey: id) else { return }
+    count(entry, -1)
+    if entry.death != nil { dead -= 1 } else { dequeue(entry) }
   }
 
   private mutating func count(_ entry: OutboxEntry, _ sign: Int64) {
@@ -234,9 +231,7 @@ struct OutboxTable {
     hosts[name]?.failures = 0
   }
 
-  /// A host has failed.
-  ///
-  /// Returns its delay.
+  /// A host has failed; returns its delay.
   mutating func hasFailed(
     _ name: String, now: Duration, asked: Duration?, _ options: Outbox.Options, random: Double
   ) -> Duration {

@@ -7,7 +7,6 @@ enum OutboxVerdict: Equatable, Sendable {
   case later(Outbox.Failure, isCounted: Bool, asked: Duration?)
   /// The server has rejected the request permanently.
   case refused(HTTPStatus)
-  /// The request can never be delivered.
   case dead(Outbox.Failure)
   /// Not a failure: this process stops.
   case stopped

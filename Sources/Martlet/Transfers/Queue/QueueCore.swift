@@ -15,7 +15,7 @@ final class QueueCore: CallObserver {
     /// The requests that were cancelled because another one failed; their ends cancel nothing.
     var cancelled: Set<RequestID> = []
     /// Ends to report in order; reporting one may cause others.
-    var ends: [(RequestID, RequestEvent.End)] = []
+    var ends = FirstInFirstOut<(RequestID, RequestEvent.End)>()
     var isTelling = false
     var isStarting = false
     /// The number of `cancelAll()` calls in progress, during which nothing is started.
@@ -77,7 +77,7 @@ final class QueueCore: CallObserver {
       do throws(QueueTable.Problem) {
         try state.table.add(call.id, host: call.host, priority: priority, after: predecessors)
       } catch {
-        return Self.error(error)
+        return error.error
       }
       state.launches[call.id] = launch
       state.calls[call.id] = call
@@ -94,16 +94,7 @@ final class QueueCore: CallObserver {
     do throws(QueueTable.Problem) {
       return try state.withLock { state throws(QueueTable.Problem) in try state.table.add(predecessor, before: id) }
     } catch {
-      throw Self.error(error)
-    }
-  }
-
-  private static func error(_ problem: QueueTable.Problem) -> HTTPError {
-    switch problem {
-    case .unknown(let id):
-      HTTPError(.queue, "request \(id), which it is to come after, is not of this queue, or ended long ago")
-    case .failed(let id): HTTPError(.queue, "request \(id), which it depends on, has failed")
-    case .cycle(let id): HTTPError(.queue, "request \(id) waits for it already, so that neither would ever start")
+      throw error.error
     }
   }
 
@@ -117,9 +108,10 @@ final class QueueCore: CallObserver {
     asked.onProgress = nil
     let id = ClientCore.nextID()
     let isAdded = state.withLock { state in
-      guard !state.isFinishing else { return false }
       // A request without predecessors can always be added.
-      guard (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else { return false }
+      guard !state.isFinishing, (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else {
+        return false
+      }
       state.launches[id] = { [self, request, asked] in startMeasure(id, of: call, request, asked) }
       return true
     }
@@ -130,9 +122,7 @@ final class QueueCore: CallObserver {
     if case .ended = call.stage { return measured(id, nil, call.id) }
     // The current task is that of a request that has ended, and not of this one.
     let head = Deadline.$current.withValue(nil) { client.start(request, options: options, decode: { $0 }).call }
-    guard let head else {
-      return measured(id, nil, call.id)
-    }
+    guard let head else { return measured(id, nil, call.id) }
     state.withLock { $0.measures[id] = head }
     head.onSettled { [self, asker = call.id] in measured(id, head.response, asker) }
   }
@@ -211,30 +201,27 @@ final class QueueCore: CallObserver {
 
   private func nextEnd() -> (RequestID, RequestEvent.End)? {
     state.withLock { state in
-      guard !state.ends.isEmpty else {
-        state.isTelling = false
-        return nil
-      }
-      return state.ends.removeFirst()
+      let next = state.ends.popFirst()
+      state.isTelling = next != nil
+      return next
     }
   }
 
   private func tell(_ id: RequestID, _ end: RequestEvent.End) {
     let isSuccess = if case .succeeded = end { true } else { false }
-    typealias Told = (streams: [AsyncStream<RequestQueue.Event>.Continuation], doomed: [Call], cancelled: [Call])
-    let (streams, doomed, cancelled): Told = state.withLock { state in
+    let (streams, doomed, cancelled) = state.withLock { state in
       let successors = state.table.end(id, succeeded: isSuccess)
       let doomed = successors.compactMap { state.calls[$0] }
       state.launches[id] = nil
       if state.calls.removeValue(forKey: id) != nil { state.tally.end(id, end) }
       guard state.cancelled.remove(id) == nil, onFailure == .cancelOthers, !isSuccess else {
-        return (Array(state.events.values), doomed, [])
+        return (Array(state.events.values), doomed, [Call]())
       }
       state.cancelled.formUnion(state.calls.keys)
       return (Array(state.events.values), doomed, Array(state.calls.values))
     }
     for stream in streams { stream.yield(.ended(id, end)) }
-    for call in doomed { call.abort(HTTPError(.queue, "request \(id), which it depends on, has failed")) }
+    for call in doomed { call.abort(QueueTable.Problem.failed(id).error) }
     for call in cancelled { call.cancel() }
     tellProgress()
     startReady()

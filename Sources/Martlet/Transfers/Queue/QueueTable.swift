@@ -35,9 +35,7 @@ struct QueueTable {
 
   init(_ limits: RequestQueue.Limits) { self.limits = limits }
 
-  /// The requests that have not ended.
-  var ids: [RequestID] { Array(entries.keys) }
-
+  /// The number of requests that have not ended.
   var count: Int { entries.count }
 
   var outcomeCount: Int { outcomes.count }
@@ -49,6 +47,15 @@ struct QueueTable {
     case failed(RequestID)
     /// The request would wait for itself.
     case cycle(RequestID)
+
+    var error: HTTPError {
+      switch self {
+      case .unknown(let id):
+        HTTPError(.queue, "request \(id), which it is to come after, is not of this queue, or ended long ago")
+      case .failed(let id): HTTPError(.queue, "request \(id), which it depends on, has failed")
+      case .cycle(let id): HTTPError(.queue, "request \(id) waits for it already, so that neither would ever start")
+      }
+    }
   }
 
   mutating func add(

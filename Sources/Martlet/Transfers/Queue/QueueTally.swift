@@ -9,13 +9,9 @@ struct QueueTally {
   private let kind: RequestQueue.Progress.Kind
   /// The shares of requests in progress of which anything is known.
   private var shares: [RequestID: Share] = [:]
-  private var summary = RequestQueue.Summary()
   /// The number of ended requests whose length was unknown.
   private var unknownDone = 0
-  private var received: Int64 = 0
-  private var sent: Int64 = 0
-  private var fraction = 0.0
-  private var isEstimate = false
+  private(set) var progress = RequestQueue.Progress()
   private var told: RequestQueue.Progress?
   /// The expected bytes, the number of requests that they belong to, and the bytes that have arrived.
   ///
@@ -27,7 +23,7 @@ struct QueueTally {
   init(_ kind: RequestQueue.Progress.Kind) { self.kind = kind }
 
   mutating func add() {
-    summary.added += 1
+    progress.summary.added += 1
     update()
   }
 
@@ -43,16 +39,16 @@ struct QueueTally {
     update()
   }
 
-  mutating func move(_ progress: TransferProgress, of id: RequestID) {
-    if kind == .accurate, let length = progress.expectedToReceive { expect(length, of: id) }
+  mutating func move(_ now: TransferProgress, of id: RequestID) {
+    if kind == .accurate, let length = now.expectedToReceive { expect(length, of: id) }
     var share = shares[id] ?? Share()
-    received += max(0, progress.received - share.received)
-    sent += max(0, progress.sent - share.sent)
+    progress.received += max(0, now.received - share.received)
+    progress.sent += max(0, now.sent - share.sent)
     if let length = share.expected {
-      arrived += Double(min(progress.received, length)) - Double(min(share.received, length))
+      arrived += Double(min(now.received, length)) - Double(min(share.received, length))
     }
-    share.received = max(share.received, progress.received)
-    share.sent = max(share.sent, progress.sent)
+    share.received = max(share.received, now.received)
+    share.sent = max(share.sent, now.sent)
     shares[id] = share
     update()
   }
@@ -60,9 +56,9 @@ struct QueueTally {
   mutating func end(_ id: RequestID, _ end: RequestEvent.End) {
     let share = shares.removeValue(forKey: id) ?? Share()
     switch end {
-    case .succeeded: summary.succeeded += 1
-    case .failed: summary.failed += 1
-    case .cancelled: summary.cancelled += 1
+    case .succeeded: progress.summary.succeeded += 1
+    case .failed: progress.summary.failed += 1
+    case .cancelled: progress.summary.cancelled += 1
     }
     if let length = share.expected {
       arrived += Double(length) - Double(min(share.received, length))
@@ -72,32 +68,22 @@ struct QueueTally {
     update()
   }
 
-  var progress: RequestQueue.Progress {
-    var progress = RequestQueue.Progress()
-    progress.fraction = fraction
-    progress.isEstimate = isEstimate
-    progress.summary = summary
-    progress.received = received
-    progress.sent = sent
-    return progress
-  }
-
   /// The progress to report, or `nil` if nothing is new; with simple counting, bytes are not reported.
   mutating func news() -> RequestQueue.Progress? {
-    let now = progress
-    if kind == .simple, let told, told.fraction == now.fraction, told.summary == now.summary { return nil }
-    guard told != now else { return nil }
-    told = now
-    return now
+    if kind == .simple, let told, told.fraction == progress.fraction, told.summary == progress.summary { return nil }
+    guard told != progress else { return nil }
+    told = progress
+    return progress
   }
 
   private mutating func update() {
     let exact = exactFraction
-    isEstimate = exact < fraction
-    fraction = max(fraction, exact)
+    progress.isEstimate = exact < progress.fraction
+    progress.fraction = max(progress.fraction, exact)
   }
 
   private var exactFraction: Double {
+    let summary = progress.summary
     guard summary.added > 0 else { return 0 }
     if summary.ended == summary.added { return 1 }
     guard kind == .accurate, expectedCount > 0, expected > 0 else {

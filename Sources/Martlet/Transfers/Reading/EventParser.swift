@@ -29,8 +29,8 @@ struct EventParser {
   ///
   /// An event without a blank line at the end of the stream is dropped.
   mutating func next() throws -> ServerSentEvents.Event? {
-    while let outcome = try splitter.next({ line in try fields.take(line) }) {
-      if case .event(let event) = outcome { return event }
+    while let event = try splitter.next({ line in try fields.take(line) }) {
+      if let event { return event }
     }
     return nil
   }
@@ -38,11 +38,6 @@ struct EventParser {
 
 /// The fields of an event that have been read so far.
 private struct EventFields {
-  enum Outcome {
-    case nothing
-    case event(ServerSentEvents.Event)
-  }
-
   private(set) var lastEventID: String
   private(set) var pause: Duration?
   private(set) var hasLines = false
@@ -58,16 +53,17 @@ private struct EventFields {
     self.limit = limit
   }
 
-  mutating func take(_ line: UnsafeRawBufferPointer) throws -> Outcome {
+  /// Reads a line; returns the event that it completes.
+  mutating func take(_ line: UnsafeRawBufferPointer) throws -> ServerSentEvents.Event? {
     hasLines = true
     guard let first = line.first else { return dispatch() }
     // A comment.
-    if first == 0x3A { return .nothing }
+    if first == 0x3A { return nil }
     let colon = line.firstIndex(of: 0x3A) ?? line.endIndex
     var value = line[colon...].dropFirst()
     if value.first == 0x20 { value = value.dropFirst() }
     try set(line[..<colon], to: value)
-    return .nothing
+    return nil
   }
 
   private mutating func set(_ name: Slice<UnsafeRawBufferPointer>, to value: Slice<UnsafeRawBufferPointer>) throws {
@@ -89,16 +85,16 @@ private struct EventFields {
     }
   }
 
-  private mutating func dispatch() -> Outcome {
+  private mutating func dispatch() -> ServerSentEvents.Event? {
     lastEventID = id
     defer {
       data = []
       type = ""
       retry = nil
     }
-    guard !data.isEmpty else { return .nothing }
+    guard !data.isEmpty else { return nil }
     let text = String(decoding: data.dropLast(), as: UTF8.self)
-    return .event(ServerSentEvents.Event(id: id, type: type.isEmpty ? "message" : type, data: text, retry: retry))
+    return ServerSentEvents.Event(id: id, type: type.isEmpty ? "message" : type, data: text, retry: retry)
   }
 
   /// Parses digits; limited to a day, so that nothing overflows.

@@ -31,11 +31,11 @@ final class EventSession {
   /// The end of the total limit, if there is one; it covers all connections together.
   private var end: Duration?
 
-  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: ServerSentEvents.Options, _ options: RequestOptions) {
+  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: ServerSentEvents.Options) {
     self.core = core
     self.request = request
     self.settings = settings
-    self.options = options
+    options = settings.request.over(.timeout(nil))
     let id = settings.lastEventID.isEmpty ? request.headers["Last-Event-ID"] ?? "" : settings.lastEventID
     parser = EventParser(lastEventID: id, upTo: settings.maximumEventBytes)
     pauses = EventPauses(settings)
@@ -117,7 +117,11 @@ final class EventSession {
       failures = 0
     } catch let error as HTTPError where hasConnected && Self.mayPass(error) {
       failures += 1
-      guard failures < settings.maximumFailures, !isLate else { throw gaveUp(error) }
+      guard failures < settings.maximumFailures, !isLate else {
+        var error = error
+        error.message += " (\(failures) reconnects failed)"
+        throw error
+      }
       let asked = error.response.flatMap { RetryAfter.delay($0.headers, now: core.settings.configuration.now()) }
       pause = pauses.next(wasOfUse: false, asked: asked, random: random)
     }
@@ -146,7 +150,6 @@ final class EventSession {
     return HTTPError(kind, message, request: response.request, response: head)
   }
 
-  /// The request of the next connection.
   private var asked: HTTPRequest {
     var asked = request
     if !asked.headers.contains("Accept") { asked.headers["Accept"] = "text/event-stream" }
@@ -158,7 +161,6 @@ final class EventSession {
     return asked
   }
 
-  /// The options of the next connection.
   private var limited: RequestOptions {
     var limited = options
     limited.accepts = .statuses(200..<205)
@@ -182,11 +184,5 @@ final class EventSession {
     if error.deadline != nil { return false }
     if error.isConnectivity || error.isTimeout || error.isLoadLimit { return true }
     return error.kind == .status && (error.isTransient || error.status?.isServerError == true)
-  }
-
-  private func gaveUp(_ error: HTTPError) -> HTTPError {
-    var error = error
-    error.message += " (\(failures) reconnects failed)"
-    return error
   }
 }

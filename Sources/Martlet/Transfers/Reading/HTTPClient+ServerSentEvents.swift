@@ -25,6 +25,6 @@ extension HTTPClient {
   public nonisolated func serverSentEvents(
     _ request: HTTPRequest, options: ServerSentEvents.Options = ServerSentEvents.Options()
   ) -> ServerSentEvents {
-    ServerSentEvents(core, request, options, options.request.over(.timeout(nil)))
+    ServerSentEvents(core: core, request: request, options: options)
   }
 }

@@ -1,4 +1,3 @@
-/// Reads a body line by line.
 struct LineReader {
   /// `nil` after the end or an error.
   private var body: ResponseBody.AsyncIterator?
@@ -11,19 +10,15 @@ struct LineReader {
 
   /// Passes the next line to a closure; returns `nil` at the end and after an error.
   mutating func next<R>(_ use: (UnsafeRawBufferPointer) throws -> R) async throws -> R? {
-    guard body != nil else { return nil }
-    do {
-      while true {
-        if let line = try splitter.next(use) { return line }
-        guard let piece = try await body?.next() else { break }
-        splitter.push(piece)
+    // Taken out, so that an error releases it immediately, which ends the exchange.
+    guard var body = body.take() else { return nil }
+    while true {
+      if let line = try splitter.next(use) {
+        self.body = body
+        return line
       }
-      body = nil
-      return try splitter.finish(use)
-    } catch {
-      // Released immediately, which ends the exchange.
-      body = nil
-      throw error
+      guard let piece = try await body.next() else { return try splitter.finish(use) }
+      splitter.push(piece)
     }
   }
 }

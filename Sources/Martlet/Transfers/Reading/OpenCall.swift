@@ -83,9 +83,7 @@ final class OpenCall: Sendable {
 
   /// Ends the call with an error.
   ///
-  /// Returns the error to throw.
-  ///
-  /// That is the error with the details of the call, or the earlier failure of the call.
+  /// Returns the error to throw: with the details of the call, or the earlier failure of the call.
   func fail(_ error: any Error) async -> any Error { await call.failed(with: error) }
 }
 

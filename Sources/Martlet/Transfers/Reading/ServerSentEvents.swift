@@ -9,42 +9,28 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvents.Event
   public typealias Failure = any Error
 
-  private let core: ClientCore
-  private let request: HTTPRequest
-  private let settings: ServerSentEvents.Options
-  private let options: RequestOptions
-
-  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: ServerSentEvents.Options, _ options: RequestOptions) {
-    self.core = core
-    self.request = request
-    self.settings = settings
-    self.options = options
-  }
+  let core: ClientCore
+  let request: HTTPRequest
+  let options: ServerSentEvents.Options
 
   /// Iterates over events.
   public struct AsyncIterator: AsyncIteratorProtocol {
     /// `nil` after the end or an error.
-    private var session: EventSession?
-
-    fileprivate init(_ session: EventSession) { self.session = session }
+    fileprivate var session: EventSession?
 
     /// The next event, or `nil` at the end and after an error.
     ///
     /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by middleware.
     public mutating func next() async throws -> ServerSentEvents.Event? {
-      do {
-        if let event = try await session?.next() { return event }
-      } catch {
-        session = nil
-        throw error
-      }
-      session = nil
-      return nil
+      let current = session.take()
+      guard let event = try await current?.next() else { return nil }
+      session = current
+      return event
     }
   }
 
   /// Creates an iterator with its own connection.
   public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(EventSession(core, request, settings, options))
+    AsyncIterator(session: EventSession(core, request, options))
   }
 }

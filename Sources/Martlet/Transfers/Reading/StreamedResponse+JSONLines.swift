@@ -9,27 +9,16 @@ extension StreamedResponse {
   public struct JSONLines<Element: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Failure = any Error
 
-    private let body: ResponseBody
-    private let decoder: JSONDecoder
-    private let limit: Int
-
-    init(_ body: ResponseBody, _ decoder: JSONDecoder, upTo limit: Int) {
-      self.body = body
-      self.decoder = decoder
-      self.limit = limit
-    }
+    let body: ResponseBody
+    let decoder: JSONDecoder
+    let limit: Int
 
     /// Iterates over values.
     public struct AsyncIterator: AsyncIteratorProtocol {
-      private var reader: LineReader
-      private let decoder: JSONDecoder
-      private var number = 0
-      private var isOver = false
-
-      fileprivate init(_ reader: LineReader, _ decoder: JSONDecoder) {
-        self.reader = reader
-        self.decoder = decoder
-      }
+      fileprivate var reader: LineReader
+      fileprivate let decoder: JSONDecoder
+      fileprivate var number = 0
+      fileprivate var isOver = false
 
       /// The next value, or `nil` at the end and after an error.
       ///
@@ -59,7 +48,7 @@ extension StreamedResponse {
 
     /// Starts reading.
     public func makeAsyncIterator() -> AsyncIterator {
-      AsyncIterator(LineReader(body, .lineFeed, upTo: limit), decoder)
+      AsyncIterator(reader: LineReader(body, .lineFeed, upTo: limit), decoder: decoder)
     }
   }
 }

@@ -10,19 +10,12 @@ extension StreamedResponse {
     public typealias Element = String
     public typealias Failure = any Error
 
-    private let body: ResponseBody
-    private let limit: Int
-
-    init(_ body: ResponseBody, upTo limit: Int) {
-      self.body = body
-      self.limit = limit
-    }
+    let body: ResponseBody
+    let limit: Int
 
     /// Iterates over lines.
     public struct AsyncIterator: AsyncIteratorProtocol {
-      private var reader: LineReader
-
-      fileprivate init(_ reader: LineReader) { self.reader = reader }
+      fileprivate var reader: LineReader
 
       /// The next line, or `nil` at the end and after an error.
       ///
@@ -34,6 +27,6 @@ extension StreamedResponse {
     }
 
     /// Starts reading.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(LineReader(body, .any, upTo: limit)) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: LineReader(body, .any, upTo: limit)) }
   }
 }

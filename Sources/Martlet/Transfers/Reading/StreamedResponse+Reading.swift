@@ -27,7 +27,7 @@ extension StreamedResponse {
   public func jsonLines<T: Decodable & Sendable>(
     as type: T.Type = T.self, decoder: JSONDecoder? = nil, upTo limit: Int = 1 << 20
   ) -> JSONLines<T> {
-    JSONLines(body, decoder ?? self.decoder ?? JSONDecoder(), upTo: limit)
+    JSONLines(body: body, decoder: decoder ?? self.decoder ?? JSONDecoder(), limit: limit)
   }
 
   /// Reads the body to its end.
@@ -67,5 +67,5 @@ extension ResponseBody {
   /// - Parameter limit: The maximum number of bytes of a line, without its line ending; a longer line throws
   ///   ``HTTPError/Kind/bodyTooLarge``.
   /// - Returns: The lines.
-  public func lines(upTo limit: Int) -> StreamedResponse.Lines { StreamedResponse.Lines(self, upTo: limit) }
+  public func lines(upTo limit: Int) -> StreamedResponse.Lines { StreamedResponse.Lines(body: self, limit: limit) }
 }
