@@ -24,6 +24,15 @@ enum DiskCalls {
     repeated(bytes) { rest, _ in write(descriptor, rest.baseAddress, rest.count) }
   }
 
+  /// Syncs an open file or folder; returns 0 or the error number.
+  static func sync(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      // On Darwin, `fsync` leaves the data in the drive's cache. Some file systems support nothing better.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor) == 0 ? 0 : errno
+  }
+
   /// Calls `write` until all bytes are written; returns 0 or the error number.
   ///
   /// `write` receives the remaining bytes, and the number of bytes written so far. It returns the number of bytes that

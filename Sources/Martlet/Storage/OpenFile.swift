@@ -46,11 +46,7 @@ struct OpenFile: Sendable {
   }
 
   func sync() throws(HTTPError) {
-    #if canImport(Darwin)
-      // On Darwin, `fsync` leaves the data in the drive's cache. Some file systems support nothing better.
-      if fcntl(number, F_FULLFSYNC) == 0 { return }
-    #endif
-    try succeed(fsync(number) == 0 ? 0 : errno, "cannot be written")
+    try succeed(DiskCalls.sync(number), "cannot be written")
   }
 
   func cut(at size: Int64) throws(HTTPError) {

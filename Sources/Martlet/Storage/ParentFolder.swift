@@ -16,7 +16,7 @@ struct ParentFolder {
         let descriptor = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         return descriptor >= 0 ? descriptor : -errno
       },
-      sync: { fsync($0) == 0 ? 0 : errno })
+      sync: { DiskCalls.sync($0) })
   }
 
   private let path: String

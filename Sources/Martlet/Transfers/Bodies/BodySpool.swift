@@ -122,7 +122,8 @@ package final class BodySpool: ComparedByIdentity {
     let number = UInt64.random(in: .min ... .max)
     let name = folder.appending(path: ".martlet-\(String(number, radix: 36))").path(percentEncoded: false)
     guard let file = OpenFile.at(name, O_RDWR | O_CREAT | O_EXCL) else {
-      throw problem("cannot be made in \(PrivateFile.shown(folder.path()))", errno)
+      let code = errno
+      throw problem("cannot be made in \(PrivateFile.shown(folder.path(percentEncoded: false)))", code)
     }
     unlink(name)
     return BodyFile(file.descriptor, name: "of a spooled body")
