@@ -43,16 +43,9 @@ final class ConnectionLimiter: Sendable {
 
     var waiting: Int { queue.count + exclusiveQueue.count }
 
-    func first(isExclusive: Bool) -> Waiter? { isExclusive ? exclusiveQueue.first : queue.first }
-
-    func append(_ waiter: Waiter, isExclusive: Bool) {
-      if isExclusive { exclusiveQueue.append(waiter) } else { queue.append(waiter) }
-    }
-
-    func popFirst(isExclusive: Bool) -> Waiter? { isExclusive ? exclusiveQueue.popFirst() : queue.popFirst() }
-
-    func remove(_ number: Int, isExclusive: Bool) -> Waiter? {
-      isExclusive ? exclusiveQueue.removeFirst { $0.number == number } : queue.removeFirst { $0.number == number }
+    subscript(isExclusive isExclusive: Bool) -> FirstInFirstOut<Waiter> {
+      get { isExclusive ? exclusiveQueue : queue }
+      _modify { if isExclusive { yield &exclusiveQueue } else { yield &queue } }
     }
   }
 
@@ -100,14 +93,9 @@ final class ConnectionLimiter: Sendable {
       isMultiplexed ? exclusive + (active - exclusive + streams - 1) / streams : active
     }
 
-    mutating func add(isExclusive: Bool) {
-      active += 1
-      if isExclusive { exclusive += 1 }
-    }
-
-    mutating func remove(isExclusive: Bool) {
-      active -= 1
-      if isExclusive { exclusive -= 1 }
+    mutating func add(_ count: Int, isExclusive: Bool) {
+      active += count
+      if isExclusive { exclusive += count }
     }
   }
 
@@ -202,7 +190,7 @@ final class ConnectionLimiter: Sendable {
       guard load.active < max(Self.streams, limits.perOrigin) else { return nil }
     }
     var next = load
-    next.add(isExclusive: isExclusive)
+    next.add(1, isExclusive: isExclusive)
     let added = next.connections - load.connections
     let connections = pool.site.connections + added
     guard added == 0 || connections <= limits.perOrigin && state.connections + added <= limits.total else { return nil }
@@ -221,19 +209,18 @@ final class ConnectionLimiter: Sendable {
       if take(pool, isExclusive: isExclusive, &state) { return (pool, nil) }
       state.nextNumber += 1
       let waiter = Waiter(number: state.nextNumber, result: OneShot())
-      pool.append(waiter, isExclusive: isExclusive)
+      pool[isExclusive: isExclusive].append(waiter)
       state.crowded[ObjectIdentifier(pool)] = pool
       return (pool, waiter)
     }
     guard let waiter else { return ConnectionSlot(limiter: self, pool: pool, isExclusive: isExclusive) }
-    let (number, result) = (waiter.number, waiter.result)
     onWait()
     let token = source.onAbort { error in
-      self.leave(number, pool, isExclusive: isExclusive)
-      result.resolve(.failure(error))
+      self.leave(waiter.number, pool, isExclusive: isExclusive)
+      waiter.result.resolve(.failure(error))
     }
     defer { source.remove(token) }
-    return try await result.value()
+    return try await waiter.result.value()
   }
 
   /// Takes a slot for an exchange, and reports a wait to its call.
@@ -254,7 +241,7 @@ final class ConnectionLimiter: Sendable {
   fileprivate func release(_ pool: Pool, isExclusive: Bool) {
     let served: [Served] = state.withLock { state in
       state.active -= 1
-      state.change(pool) { $0.remove(isExclusive: isExclusive) }
+      state.change(pool) { $0.add(-1, isExclusive: isExclusive) }
       state.forget(pool.site)
       return serve(&state)
     }
@@ -293,7 +280,7 @@ final class ConnectionLimiter: Sendable {
     var served: [Served] = []
     while !state.crowded.isEmpty, let next = nextServed(state) {
       guard take(next.pool, isExclusive: next.isExclusive, &state) else { break }
-      if let waiter = next.pool.popFirst(isExclusive: next.isExclusive) {
+      if let waiter = next.pool[isExclusive: next.isExclusive].popFirst() {
         served.append((waiter, next.pool, next.isExclusive))
       }
       if next.pool.waiting == 0 { state.crowded[ObjectIdentifier(next.pool)] = nil }
@@ -313,7 +300,7 @@ final class ConnectionLimiter: Sendable {
     var best: (number: Int, pool: Pool, isExclusive: Bool)?
     for pool in state.crowded.values {
       for isExclusive in [false, true] {
-        guard let number = pool.first(isExclusive: isExclusive)?.number, best.map({ number < $0.number }) ?? true,
+        guard let number = pool[isExclusive: isExclusive].first?.number, best.map({ number < $0.number }) ?? true,
           load(pool, oneMore: isExclusive, state) != nil
         else { continue }
         best = (number, pool, isExclusive)
@@ -323,15 +310,13 @@ final class ConnectionLimiter: Sendable {
   }
 
   private func leave(_ number: Int, _ pool: Pool, isExclusive: Bool) {
-    let removed: Waiter? = state.withLock { state in
-      let removed = pool.remove(number, isExclusive: isExclusive)
+    state.withLock { state in
+      pool[isExclusive: isExclusive].removeFirst { $0.number == number }
       if pool.waiting == 0 {
         state.crowded[ObjectIdentifier(pool)] = nil
         state.forget(pool.site)
       }
-      return removed
     }
-    _ = removed
   }
 }
 
