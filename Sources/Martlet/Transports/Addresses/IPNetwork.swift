@@ -12,16 +12,21 @@ struct IPNetwork: Hashable, Sendable {
   init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }
-    let bits = address.bytes.count * 8
-    guard parts.count == 2 else {
-      self.address = address
-      prefix = bits
-      return
-    }
-    guard let prefix = FieldSyntax.parseDigits(parts[1]), prefix <= bits else { return nil }
+    let bits = UInt64(address.bytes.count * 8)
+    guard let prefix = parts.count == 2 ? FieldSyntax.parseDigits(parts[1]) : bits, prefix <= bits else { return nil }
     self.address = address
     self.prefix = Int(prefix)
   }
 
-  func contains(_ other: IPAddress) -> Bool { other.isInNetwork(address, prefix: prefix) }
+  func contains(_ other: IPAddress) -> Bool {
+    guard other.bytes.count == address.bytes.count else { return false }
+    var rest = prefix
+    for (own, other) in zip(address.bytes, other.bytes) {
+      guard rest > 0 else { return true }
+      let mask: UInt8 = rest >= 8 ? 0xFF : 0xFF << UInt8(8 - rest)
+      guard own & mask == other & mask else { return false }
+      rest -= 8
+    }
+    return true
+  }
 }
