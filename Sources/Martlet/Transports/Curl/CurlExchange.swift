@@ -33,9 +33,8 @@
     private func plainError(for failure: CurlFailure, of transfer: CurlTransfer) -> HTTPError {
       switch failure {
       case .ended(let ending):
-        let situation = CurlErrors.Situation(
-          phase: phase, connectLimit: transfer.job.connectLimit, proxy: transfer.route?.proxy?.name)
-        return CurlErrors.map(ending, situation)
+        return CurlErrors.map(
+          ending, phase: phase, connectLimit: transfer.job.connectLimit, proxy: transfer.route?.proxy?.name)
       case .violation(let message, let hasHead):
         return HTTPError(.protocolViolation, message, phase: hasHead ? .receiving : .waiting)
       case .cutBody(let message): return HTTPError(.connectionLost, message, phase: .receiving)
