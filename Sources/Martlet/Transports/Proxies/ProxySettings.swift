@@ -86,17 +86,19 @@ struct ProxyRouter: Sendable {
   private let rule: ProxySettings.Rule
   private let environment: ProxyEnvironment?
   /// The problem of the settings or of the environment.
-  let problem: InvalidInput?
+  private let problem: InvalidInput?
 
   /// Reads the environment if the settings require it.
-  init(
-    _ settings: ProxySettings, variables: @autoclosure () -> [String: String] = ProcessInfo.processInfo.environment
-  ) {
+  init(_ settings: ProxySettings) {
     rule = settings.rule
     var environment: ProxyEnvironment?
     var problem = settings.problem
     if case .environment = rule {
-      do throws(InvalidInput) { environment = try ProxyEnvironment(variables()) } catch { problem = error }
+      do throws(InvalidInput) {
+        environment = try ProxyEnvironment(ProcessInfo.processInfo.environment)
+      } catch {
+        problem = error
+      }
     }
     self.environment = environment
     self.problem = problem
