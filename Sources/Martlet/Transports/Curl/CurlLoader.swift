@@ -87,9 +87,7 @@
     // The following functions are not inlined: an asynchronous function reserves memory for all of its code while a
     // request waits.
 
-    private func check(
-      _ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
-    ) throws -> CurlRequest {
+    private func check(_ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool) throws -> CurlRequest {
       try CurlLibrary.check()
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
       // A client checks that earlier. This check keeps users of a transport without a client from sending insecurely.

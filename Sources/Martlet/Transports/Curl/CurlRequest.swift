@@ -49,10 +49,10 @@
       } catch let error as InvalidBody {
         throw HTTPRequest.error(error, of: request)
       }
-      if hasBody && method == .head {
-        throw HTTPError(.unsupported, "libcurl cannot send a HEAD with a body", request: request)
-      }
+      if hasBody && method == .head { throw unsupported("libcurl cannot send a HEAD with a body") }
     }
+
+    func unsupported(_ message: String) -> HTTPError { HTTPError(.unsupported, message, request: request) }
 
     /// The job for the engine.
     func job(_ context: RequestContext, _ route: CurlRoute?) -> CurlJob {
