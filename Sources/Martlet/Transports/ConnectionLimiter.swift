@@ -49,7 +49,6 @@ final class ConnectionLimiter: Sendable {
     }
   }
 
-  /// The pools of an origin.
   private struct Pools {
     let agreed: Pool
     let multiplexed: Pool
@@ -100,8 +99,7 @@ final class ConnectionLimiter: Sendable {
   }
 
   private struct State {
-    var active = 0
-    /// The number of connections that they need.
+    /// The number of connections that all exchanges need.
     var connections = 0
     var pools: [Origin: Pools] = [:]
     /// The pools of the last exchange: a client often has one server.
@@ -152,7 +150,9 @@ final class ConnectionLimiter: Sendable {
 
   /// The numbers of slots in use and of waiting requests, for tests.
   var counts: (active: Int, waiting: Int) {
-    state.withLock { ($0.active, $0.pools.values.reduce(0) { $0 + $1.waiting }) }
+    state.withLock { state in
+      state.pools.values.reduce((0, 0)) { ($0.0 + $1.agreed.site.active, $0.1 + $1.waiting) }
+    }
   }
 
   /// Whether exchanges with an origin are known to share connections.
@@ -176,7 +176,6 @@ final class ConnectionLimiter: Sendable {
   /// be served.
   private func take(_ pool: Pool, isExclusive: Bool, _ state: inout State) -> Bool {
     guard let load = load(pool, oneMore: isExclusive, state) else { return false }
-    state.active += 1
     state.change(pool) { $0 = load }
     return true
   }
@@ -240,7 +239,6 @@ final class ConnectionLimiter: Sendable {
 
   fileprivate func release(_ pool: Pool, isExclusive: Bool) {
     let served: [Served] = state.withLock { state in
-      state.active -= 1
       state.change(pool) { $0.add(-1, isExclusive: isExclusive) }
       state.forget(pool.site)
       return serve(&state)
@@ -268,7 +266,6 @@ final class ConnectionLimiter: Sendable {
     return isExclusive
   }
 
-  /// Notes that an exchange no longer shares a connection.
   fileprivate func becomesExclusive(_ pool: Pool) {
     state.withLock { state in state.change(pool) { $0.exclusive += 1 } }
   }
