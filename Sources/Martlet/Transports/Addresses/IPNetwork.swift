@@ -20,13 +20,8 @@ struct IPNetwork: Hashable, Sendable {
 
   func contains(_ other: IPAddress) -> Bool {
     guard other.bytes.count == address.bytes.count else { return false }
-    var rest = prefix
-    for (own, other) in zip(address.bytes, other.bytes) {
-      guard rest > 0 else { return true }
-      let mask: UInt8 = rest >= 8 ? 0xFF : 0xFF << UInt8(8 - rest)
-      guard own & mask == other & mask else { return false }
-      rest -= 8
-    }
-    return true
+    let (whole, bits) = prefix.quotientAndRemainder(dividingBy: 8)
+    guard other.bytes.prefix(whole) == address.bytes.prefix(whole) else { return false }
+    return bits == 0 || (other.bytes[whole] ^ address.bytes[whole]) >> UInt8(8 - bits) == 0
   }
 }
