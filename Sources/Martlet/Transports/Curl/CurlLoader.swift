@@ -7,7 +7,7 @@
   /// The implementation of ``CurlTransport`` for one client.
   ///
   /// Requests start its engines, which last as long as the client.
-  final class CurlLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport {
+  final class CurlLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport, DiagnosableTransport {
     private let settings: TransportSettings
     private let problem: InvalidInput?
     private let limiter: ConnectionLimiter
@@ -145,6 +145,8 @@
 
     /// The number of threads, for tests.
     var threadCount: Int { engines.withLock { $0.mailboxes }.count { $0.isRunning } }
+
+    package var diagnostics: HTTPClient.Diagnostics { CurlLibrary.diagnostics(.engine, problem: CurlLibrary.problem) }
 
     func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
 
