@@ -63,7 +63,6 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  /// What an exchange waits for.
   enum Wait {
     /// A place, its own body, its reader.
     case client

@@ -62,8 +62,6 @@ struct URLSessionWire: Sendable {
     }
   }
 
-  /// The error for a body stream.
-  ///
   /// The system's loader reads a stream on its own thread, and cannot wait for its bytes.
   private static func refusal(of request: HTTPRequest) -> HTTPError {
     #if os(Linux)
