@@ -319,20 +319,15 @@ final class ConnectionLimiter: Sendable {
 
 /// The right to an exchange, until it is released or dropped.
 final class ConnectionSlot: Sendable {
-  private struct State {
-    var isReleased = false
-    /// Whether the exchange shares no connection.
-    var isExclusive: Bool
-  }
-
   private let limiter: ConnectionLimiter
   private let pool: ConnectionLimiter.Pool
-  private let state: Locked<State>
+  /// Whether the exchange shares no connection; `nil` once the slot was released.
+  private let isExclusive: Locked<Bool?>
 
   fileprivate init(limiter: ConnectionLimiter, pool: ConnectionLimiter.Pool, isExclusive: Bool) {
     self.limiter = limiter
     self.pool = pool
-    state = Locked(State(isExclusive: isExclusive))
+    self.isExclusive = Locked(isExclusive)
   }
 
   deinit { release() }
@@ -344,18 +339,17 @@ final class ConnectionSlot: Sendable {
 
   /// Ends the slot; returns whether it was exclusive, or `nil` if it had ended before.
   private func end() -> Bool? {
-    state.withLock { state in
-      guard !state.isReleased else { return nil }
-      state.isReleased = true
-      return state.isExclusive
+    isExclusive.withLock { isExclusive in
+      defer { isExclusive = nil }
+      return isExclusive
     }
   }
 
   /// Notes whether HTTP/2 was negotiated, so that others can share the connection.
   func noteVersion(isMultiplexed: Bool) {
-    state.withLock { state in
-      guard !state.isReleased else { return }
-      state.isExclusive = limiter.note(pool, isMultiplexed: isMultiplexed, isExclusive: state.isExclusive)
+    isExclusive.withLock { isExclusive in
+      guard let known = isExclusive else { return }
+      isExclusive = limiter.note(pool, isMultiplexed: isMultiplexed, isExclusive: known)
     }
   }
 
