@@ -19,7 +19,6 @@ public import Synchronization
 
   @inlinable package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-  /// Runs a closure with exclusive access to the value.
   @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {

@@ -13,7 +13,6 @@ package struct TokenBucket {
     balance = self.rate / 20
   }
 
-  /// Whether bytes may move.
   package var isOpen: Bool { balance > 0 }
 
   /// The microseconds until bytes may move, unless others move before.

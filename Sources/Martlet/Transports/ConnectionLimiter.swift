@@ -43,20 +43,12 @@ final class ConnectionLimiter: Sendable {
 
     var waiting: Int { queue.count + exclusiveQueue.count }
 
-    func first(isExclusive: Bool) -> Waiter? { isExclusive ? exclusiveQueue.first : queue.first }
-
-    func append(_ waiter: Waiter, isExclusive: Bool) {
-      if isExclusive { exclusiveQueue.append(waiter) } else { queue.append(waiter) }
-    }
-
-    func popFirst(isExclusive: Bool) -> Waiter? { isExclusive ? exclusiveQueue.popFirst() : queue.popFirst() }
-
-    func remove(_ number: Int, isExclusive: Bool) -> Waiter? {
-      isExclusive ? exclusiveQueue.removeFirst { $0.number == number } : queue.removeFirst { $0.number == number }
+    subscript(isExclusive isExclusive: Bool) -> FirstInFirstOut<Waiter> {
+      get { isExclusive ? exclusiveQueue : queue }
+      _modify { if isExclusive { yield &exclusiveQueue } else { yield &queue } }
     }
   }
 
-  /// The pools of an origin.
   private struct Pools {
     let agreed: Pool
     let multiplexed: Pool
@@ -100,20 +92,14 @@ final class ConnectionLimiter: Sendable {
       isMultiplexed ? exclusive + (active - exclusive + streams - 1) / streams : active
     }
 
-    mutating func add(isExclusive: Bool) {
-      active += 1
-      if isExclusive { exclusive += 1 }
-    }
-
-    mutating func remove(isExclusive: Bool) {
-      active -= 1
-      if isExclusive { exclusive -= 1 }
+    mutating func add(_ count: Int, isExclusive: Bool) {
+      active += count
+      if isExclusive { exclusive += count }
     }
   }
 
   private struct State {
-    var active = 0
-    /// The number of connections that they need.
+    /// The number of connections that all exchanges need.
     var connections = 0
     var pools: [Origin: Pools] = [:]
     /// The pools of the last exchange: a client often has one server.
@@ -164,7 +150,9 @@ final class ConnectionLimiter: Sendable {
 
   /// The numbers of slots in use and of waiting requests, for tests.
   var counts: (active: Int, waiting: Int) {
-    state.withLock { ($0.active, $0.pools.values.reduce(0) { $0 + $1.waiting }) }
+    state.withLock { state in
+      state.pools.values.reduce((0, 0)) { ($0.0 + $1.agreed.site.active, $0.1 + $1.waiting) }
+    }
   }
 
   /// Whether exchanges with an origin are known to share connections.
@@ -188,7 +176,6 @@ final class ConnectionLimiter: Sendable {
   /// be served.
   private func take(_ pool: Pool, isExclusive: Bool, _ state: inout State) -> Bool {
     guard let load = load(pool, oneMore: isExclusive, state) else { return false }
-    state.active += 1
     state.change(pool) { $0 = load }
     return true
   }
@@ -202,7 +189,7 @@ final class ConnectionLimiter: Sendable {
       guard load.active < max(Self.streams, limits.perOrigin) else { return nil }
     }
     var next = load
-    next.add(isExclusive: isExclusive)
+    next.add(1, isExclusive: isExclusive)
     let added = next.connections - load.connections
     let connections = pool.site.connections + added
     guard added == 0 || connections <= limits.perOrigin && state.connections + added <= limits.total else { return nil }
@@ -221,19 +208,18 @@ final class ConnectionLimiter: Sendable {
       if take(pool, isExclusive: isExclusive, &state) { return (pool, nil) }
       state.nextNumber += 1
       let waiter = Waiter(number: state.nextNumber, result: OneShot())
-      pool.append(waiter, isExclusive: isExclusive)
+      pool[isExclusive: isExclusive].append(waiter)
       state.crowded[ObjectIdentifier(pool)] = pool
       return (pool, waiter)
     }
     guard let waiter else { return ConnectionSlot(limiter: self, pool: pool, isExclusive: isExclusive) }
-    let (number, result) = (waiter.number, waiter.result)
     onWait()
     let token = source.onAbort { error in
-      self.leave(number, pool, isExclusive: isExclusive)
-      result.resolve(.failure(error))
+      self.leave(waiter.number, pool, isExclusive: isExclusive)
+      waiter.result.resolve(.failure(error))
     }
     defer { source.remove(token) }
-    return try await result.value()
+    return try await waiter.result.value()
   }
 
   /// Takes a slot for an exchange, and reports a wait to its call.
@@ -253,8 +239,7 @@ final class ConnectionLimiter: Sendable {
 
   fileprivate func release(_ pool: Pool, isExclusive: Bool) {
     let served: [Served] = state.withLock { state in
-      state.active -= 1
-      state.change(pool) { $0.remove(isExclusive: isExclusive) }
+      state.change(pool) { $0.add(-1, isExclusive: isExclusive) }
       state.forget(pool.site)
       return serve(&state)
     }
@@ -281,7 +266,6 @@ final class ConnectionLimiter: Sendable {
     return isExclusive
   }
 
-  /// Notes that an exchange no longer shares a connection.
   fileprivate func becomesExclusive(_ pool: Pool) {
     state.withLock { state in state.change(pool) { $0.exclusive += 1 } }
   }
@@ -293,7 +277,7 @@ final class ConnectionLimiter: Sendable {
     var served: [Served] = []
     while !state.crowded.isEmpty, let next = nextServed(state) {
       guard take(next.pool, isExclusive: next.isExclusive, &state) else { break }
-      if let waiter = next.pool.popFirst(isExclusive: next.isExclusive) {
+      if let waiter = next.pool[isExclusive: next.isExclusive].popFirst() {
         served.append((waiter, next.pool, next.isExclusive))
       }
       if next.pool.waiting == 0 { state.crowded[ObjectIdentifier(next.pool)] = nil }
@@ -313,7 +297,7 @@ final class ConnectionLimiter: Sendable {
     var best: (number: Int, pool: Pool, isExclusive: Bool)?
     for pool in state.crowded.values {
       for isExclusive in [false, true] {
-        guard let number = pool.first(isExclusive: isExclusive)?.number, best.map({ number < $0.number }) ?? true,
+        guard let number = pool[isExclusive: isExclusive].first?.number, best.map({ number < $0.number }) ?? true,
           load(pool, oneMore: isExclusive, state) != nil
         else { continue }
         best = (number, pool, isExclusive)
@@ -323,34 +307,27 @@ final class ConnectionLimiter: Sendable {
   }
 
   private func leave(_ number: Int, _ pool: Pool, isExclusive: Bool) {
-    let removed: Waiter? = state.withLock { state in
-      let removed = pool.remove(number, isExclusive: isExclusive)
+    state.withLock { state in
+      pool[isExclusive: isExclusive].removeFirst { $0.number == number }
       if pool.waiting == 0 {
         state.crowded[ObjectIdentifier(pool)] = nil
         state.forget(pool.site)
       }
-      return removed
     }
-    _ = removed
   }
 }
 
 /// The right to an exchange, until it is released or dropped.
 final class ConnectionSlot: Sendable {
-  private struct State {
-    var isReleased = false
-    /// Whether the exchange shares no connection.
-    var isExclusive: Bool
-  }
-
   private let limiter: ConnectionLimiter
   private let pool: ConnectionLimiter.Pool
-  private let state: Locked<State>
+  /// Whether the exchange shares no connection; `nil` once the slot was released.
+  private let isExclusive: Locked<Bool?>
 
   fileprivate init(limiter: ConnectionLimiter, pool: ConnectionLimiter.Pool, isExclusive: Bool) {
     self.limiter = limiter
     self.pool = pool
-    state = Locked(State(isExclusive: isExclusive))
+    self.isExclusive = Locked(isExclusive)
   }
 
   deinit { release() }
@@ -362,18 +339,17 @@ final class ConnectionSlot: Sendable {
 
   /// Ends the slot; returns whether it was exclusive, or `nil` if it had ended before.
   private func end() -> Bool? {
-    state.withLock { state in
-      guard !state.isReleased else { return nil }
-      state.isReleased = true
-      return state.isExclusive
+    isExclusive.withLock { isExclusive in
+      defer { isExclusive = nil }
+      return isExclusive
     }
   }
 
   /// Notes whether HTTP/2 was negotiated, so that others can share the connection.
   func noteVersion(isMultiplexed: Bool) {
-    state.withLock { state in
-      guard !state.isReleased else { return }
-      state.isExclusive = limiter.note(pool, isMultiplexed: isMultiplexed, isExclusive: state.isExclusive)
+    isExclusive.withLock { isExclusive in
+      guard let known = isExclusive else { return }
+      isExclusive = limiter.note(pool, isMultiplexed: isMultiplexed, isExclusive: known)
     }
   }
 

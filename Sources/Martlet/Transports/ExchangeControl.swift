@@ -63,7 +63,6 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  /// What an exchange waits for.
   enum Wait {
     /// A place, its own body, its reader.
     case client
@@ -95,20 +94,27 @@ package final class ExchangeControl: Watched {
   /// Starts the clock of a phase.
   package func enter(_ phase: HTTPError.Phase) {
     let now = call.core.timeline.now()
-    let (next, isNew): (Duration?, Bool) = state.withLock {
-      let isNew = $0.phase != phase && !$0.isOver
-      if $0.phase == .queued { $0.queued = now - $0.phaseStart }
-      $0.phase = phase
-      $0.phaseStart = now
-      $0.lastMove = now
-      return (look(&$0), isNew)
-    }
-    if let next { watch(next) }
-    if isNew { tell(phase) }
+    announce(
+      state.withLock {
+        if $0.phase == .queued { $0.queued = now - $0.phaseStart }
+        return change(&$0, to: phase, at: now)
+      })
   }
 
-  private func tell(_ phase: HTTPError.Phase) {
-    if number > 0 { call.tellInstruments(.phase(phase, exchange: number)) }
+  /// What to do after the lock is released: the next check to plan, and the new phase to report.
+  private typealias Change = (next: Duration?, entered: HTTPError.Phase?)
+
+  private func change(_ state: inout State, to phase: HTTPError.Phase, at now: Duration) -> Change {
+    let isNew = state.phase != phase && !state.isOver
+    state.phase = phase
+    state.phaseStart = now
+    state.lastMove = now
+    return (look(&state), isNew ? phase : nil)
+  }
+
+  private func announce(_ change: Change) {
+    if let next = change.next { watch(next) }
+    if let phase = change.entered, number > 0 { call.tellInstruments(.phase(phase, exchange: number)) }
   }
 
   /// Notes that this transport cannot detect the end of the connection phase.
@@ -124,41 +130,27 @@ package final class ExchangeControl: Watched {
 
   package func didSend(_ bytes: Int, of expected: Int64?) {
     let now = call.core.timeline.now()
-    let (moved, next, entered): (ExchangeBytes, Duration?, HTTPError.Phase?) = state.withLock {
-      var next: Duration?
-      var entered: HTTPError.Phase?
+    let (moved, change): (ExchangeBytes, Change) = state.withLock {
       $0.lastMove = now
       $0.bytes.sent += Int64(bytes)
       if let expected { $0.bytes.expectedToSend = expected }
-      if $0.phase != .receiving {
-        let isLast = $0.bytes.expectedToSend.map { [sent = $0.bytes.sent] in sent >= $0 } ?? false
-        let phase: HTTPError.Phase = isLast ? .waiting : .sending
-        if $0.phase != phase {
-          $0.phase = phase
-          $0.phaseStart = now
-          next = look(&$0)
-          entered = $0.isOver ? nil : phase
-        }
-      }
-      return ($0.bytes, next, entered)
+      let isLast = $0.bytes.expectedToSend.map { [sent = $0.bytes.sent] in sent >= $0 } ?? false
+      let phase: HTTPError.Phase = isLast ? .waiting : .sending
+      guard $0.phase != .receiving, $0.phase != phase else { return ($0.bytes, (nil, nil)) }
+      return ($0.bytes, self.change(&$0, to: phase, at: now))
     }
-    if let next { watch(next) }
-    if let entered { tell(entered) }
+    announce(change)
     call.didMove(sent: bytes, received: 0, now: now, moved)
   }
 
   /// Reports that a body of unknown length was sent completely.
   package func didSendAll() {
     let now = call.core.timeline.now()
-    let (next, hasEntered): (Duration?, Bool) = state.withLock {
-      $0.lastMove = now
-      guard $0.phase == .sending else { return (nil, false) }
-      $0.phase = .waiting
-      $0.phaseStart = now
-      return (look(&$0), !$0.isOver)
-    }
-    if let next { watch(next) }
-    if hasEntered { tell(.waiting) }
+    announce(
+      state.withLock {
+        $0.lastMove = now
+        return $0.phase == .sending ? change(&$0, to: .waiting, at: now) : (nil, nil)
+      })
   }
 
   /// Reports the status; bytes of a response that is not accepted are no progress.
@@ -215,10 +207,6 @@ package final class ExchangeControl: Watched {
     return timing
   }
 
-  private static func kind(of error: (any Error)?) -> HTTPError.Kind? {
-    error is CancellationError ? .cancelled : (error as? HTTPError)?.kind
-  }
-
   /// Ends the exchange; no limit applies any more.
   package func end(_ error: (any Error)? = nil) {
     let (wasWatched, wasOver, isLost, phase, bytes) = state.withLock { state in
@@ -228,9 +216,11 @@ package final class ExchangeControl: Watched {
     }
     if isLost, !wasOver { call.core.countWaste(bytes.sent + bytes.received) }
     if number > 0, !wasOver {
+      let error = abortSource.error ?? error
       let summary = InstrumentEvent.Summary(
         sentBytes: bytes.sent, receivedBytes: bytes.received, phase: phase,
-        failure: Self.kind(of: abortSource.error ?? error), duration: call.core.timeline.now() - start,
+        failure: error is CancellationError ? .cancelled : (error as? HTTPError)?.kind,
+        duration: call.core.timeline.now() - start,
         sentBody: capture?.sent, receivedBody: capture?.received)
       call.tellInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
     }
@@ -284,15 +274,11 @@ package final class ExchangeControl: Watched {
       case connectAndIdle = "connect and idle"
     }
 
-    var name: Name
-    var length: Duration
-    var end: Duration
+    let name: Name
+    let length: Duration
+    let start: Duration
 
-    init(_ name: Name, _ length: Duration, from start: Duration) {
-      self.name = name
-      self.length = length
-      end = start + length
-    }
+    var end: Duration { start + length }
   }
 
   private func limit(_ state: State) -> Limit? {
@@ -305,23 +291,23 @@ package final class ExchangeControl: Watched {
   }
 
   private func idleLimit(_ state: State) -> Limit? {
-    call.timeouts.idle.map { Limit(.idle, $0, from: state.lastMove) }
+    call.timeouts.idle.map { Limit(name: .idle, length: $0, start: state.lastMove) }
   }
 
   private func headLimit(_ state: State) -> Limit? {
-    call.timeouts.firstByte.map { Limit(.firstByte, $0, from: state.phaseStart) } ?? idleLimit(state)
+    call.timeouts.firstByte.map { Limit(name: .firstByte, length: $0, start: state.phaseStart) } ?? idleLimit(state)
   }
 
   private func connectLimit(_ state: State) -> Limit? {
-    let connect = call.timeouts.connect.map { Limit(.connect, $0, from: state.phaseStart) }
+    let connect = call.timeouts.connect.map { Limit(name: .connect, length: $0, start: state.phaseStart) }
     if state.isConnectKnown { return connect }
     guard let head = headLimit(state), let connect else { return connect ?? headLimit(state) }
     guard state.probe != nil else {
       let name: Limit.Name = head.name == .firstByte ? .connectAndFirstByte : .connectAndIdle
-      return Limit(name, connect.length + head.length, from: state.phaseStart)
+      return Limit(name: name, length: connect.length + head.length, start: state.phaseStart)
     }
     // Either limit may apply. After a probe without a connection, the wait has not begun.
-    let look = Limit(head.name, head.length, from: state.lastProbe ?? state.phaseStart)
+    let look = Limit(name: head.name, length: head.length, start: state.lastProbe ?? state.phaseStart)
     return look.end < connect.end ? look : connect
   }
 

@@ -28,7 +28,7 @@ struct NetworkPartition: Sendable, Hashable {
     if let interface = settings.localInterface { way.append("interface \(interface)") }
     authority = Self.digest(who)
     name = way.isEmpty ? authority : Self.digest([authority] + way)
-    certificate = settings.tls.clientCertificate.map(Self.certificate)
+    certificate = settings.tls.clientCertificate.map { $0.materials.map(Self.digest).joined(separator: " ") }
     checksServers = settings.tls.trust != .anything
     if case .resolver = settings.proxy.rule { isLasting = false } else { isLasting = true }
   }
@@ -55,13 +55,6 @@ struct NetworkPartition: Sendable, Hashable {
     }
     if let path = settings.unixSocket { parts.append("socket \(path)") }
     return parts
-  }
-
-  private static func certificate(_ certificate: TLSSettings.ClientCertificate) -> String {
-    switch certificate.form {
-    case .pem(let certificate, let key): "\(digest(certificate)) \(digest(key))"
-    case .pkcs12(let material): digest(material)
-    }
   }
 
   private static func digest(_ material: TLSMaterial) -> String {

@@ -23,7 +23,7 @@
     }
 
     private static func map(_ ending: CurlEnding) -> HTTPError {
-      CurlErrors.map(ending, CurlErrors.Situation(phase: .waiting))
+      CurlErrors.map(ending, phase: .waiting)
     }
 
     private static func reset(_ name: String, _ code: UInt32, _ kind: HTTPError.Kind) -> Row {
@@ -154,9 +154,9 @@
     }
 
     @Test func `libcurl's connect timeout is reported as the call's connect limit`() {
-      let situation = CurlErrors.Situation(phase: .connecting, connectLimit: .milliseconds(100))
-
-      let error = CurlErrors.map(CurlEnding(code: 28, text: "Failed to connect after 1001 ms"), situation)
+      let error = CurlErrors.map(
+        CurlEnding(code: 28, text: "Failed to connect after 1001 ms"), phase: .connecting,
+        connectLimit: .milliseconds(100))
 
       #expect(error.kind == .timedOut && error.phase == .connecting && !error.mayHaveReachedServer)
       #expect(error.message == "the connect limit of 100.0 ms passed")

@@ -31,19 +31,6 @@ struct IPAddress: Hashable, Sendable {
     return IPAddress(bytes: bytes)
   }
 
-  /// Whether the first `prefix` bits of both addresses are equal.
-  func isInNetwork(_ network: IPAddress, prefix: Int) -> Bool {
-    guard bytes.count == network.bytes.count else { return false }
-    var rest = prefix
-    for (own, other) in zip(bytes, network.bytes) {
-      guard rest > 0 else { return true }
-      let mask: UInt8 = rest >= 8 ? 0xFF : 0xFF << UInt8(8 - rest)
-      guard own & mask == other & mask else { return false }
-      rest -= 8
-    }
-    return true
-  }
-
   /// The canonical text, without brackets (RFC 5952 §4).
   var text: String {
     if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }

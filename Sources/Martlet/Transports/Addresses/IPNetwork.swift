@@ -12,16 +12,16 @@ struct IPNetwork: Hashable, Sendable {
   init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }
-    let bits = address.bytes.count * 8
-    guard parts.count == 2 else {
-      self.address = address
-      prefix = bits
-      return
-    }
-    guard let prefix = FieldSyntax.parseDigits(parts[1]), prefix <= bits else { return nil }
+    let bits = UInt64(address.bytes.count * 8)
+    guard let prefix = parts.count == 2 ? FieldSyntax.parseDigits(parts[1]) : bits, prefix <= bits else { return nil }
     self.address = address
     self.prefix = Int(prefix)
   }
 
-  func contains(_ other: IPAddress) -> Bool { other.isInNetwork(address, prefix: prefix) }
+  func contains(_ other: IPAddress) -> Bool {
+    guard other.bytes.count == address.bytes.count else { return false }
+    let (whole, bits) = prefix.quotientAndRemainder(dividingBy: 8)
+    guard other.bytes.prefix(whole) == address.bytes.prefix(whole) else { return false }
+    return bits == 0 || (other.bytes[whole] ^ address.bytes[whole]) >> UInt8(8 - bits) == 0
+  }
 }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// A bandwidth limit for all requests of a client.
 ///
 /// ```swift
@@ -47,5 +49,18 @@ public struct BandwidthLimit: Sendable, Hashable {
       return InvalidInput("bandwidth.\(name) is \(rate): at least \(Self.minimum) bytes per second")
     }
     return nil
+  }
+}
+
+/// The rate limiters of a bandwidth limit, one per direction.
+///
+/// All copies of the configuration with this limit share them.
+final class BandwidthBudget: Sendable {
+  let down: BandwidthLane?
+  let up: BandwidthLane?
+
+  init(_ limit: BandwidthLimit) {
+    down = limit.down.map { BandwidthLane(rate: $0) }
+    up = limit.up.map { BandwidthLane(rate: $0) }
   }
 }

@@ -4,17 +4,12 @@
 
   /// Maps libcurl's codes to errors.
   enum CurlErrors {
-    /// Facts about a request that its transfer does not know.
-    struct Situation {
-      var phase: HTTPError.Phase
-      var connectLimit: Duration?
-      /// The name of its proxy.
-      var proxy: String?
-    }
-
-    static func map(_ ending: CurlEnding, _ situation: Situation) -> HTTPError {
+    /// The error for an ending; `proxy` is the name of the proxy.
+    static func map(
+      _ ending: CurlEnding, phase: HTTPError.Phase, connectLimit: Duration? = nil, proxy: String? = nil
+    ) -> HTTPError {
       let (code, text) = (ending.code, ending.text)
-      var error = error(ending, situation)
+      var error = error(ending, phase, connectLimit, proxy)
       error.http2ErrorCode = ending.wantsHTTP11 ? HTTPError.http11Required : code == 92 ? http2Code(text) : nil
       if code != 92, ending.goAwayError != 0, error.kind == .connectionLost {
         end(&error, by: ending.goAwayError)
@@ -24,12 +19,14 @@
       return error
     }
 
-    private static func error(_ ending: CurlEnding, _ situation: Situation) -> HTTPError {
+    private static func error(
+      _ ending: CurlEnding, _ phase: HTTPError.Phase, _ connectLimit: Duration?, _ proxy: String?
+    ) -> HTTPError {
       let (code, text) = (ending.code, ending.text)
       if ending.wantsHTTP11 {
         let message = "the server requires HTTP/1.1 for this request: set httpVersion to .http1_1"
         let phase: HTTPError.Phase = ending.hasHead ? .receiving : .waiting
-        return made(.unsupported, message, phase, reached: ending.hasMoved, isStale: false)
+        return made(.unsupported, message, phase, reached: ending.hasMoved)
       }
       if ending.wasRepeated && ending.wasRefused || ending.isUnprocessed {
         let message = "the server refused the request unread, and takes no more on this connection"
@@ -42,21 +39,18 @@
       }
       if let refusal = ending.refusal, !ending.hasConnected {
         let reason = refusal.status.map { "answered \($0) to CONNECT" } ?? "did not accept the credentials"
-        return made(
-          refusal.isOfCredentials ? .authenticationFailed : .cannotConnect,
-          "the proxy \(situation.proxy ?? "") \(reason)",
-          .connecting, reached: false, isStale: false)
+        let kind: HTTPError.Kind = refusal.isOfCredentials ? .authenticationFailed : .cannotConnect
+        return made(kind, "the proxy \(proxy ?? "") \(reason)", .connecting, reached: false)
       }
       // WRITE_ERROR comes from our own refusal. WEIRD_SERVER_REPLY, OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT mean lines
       // that libcurl cannot parse.
       if ending.hasProxyAnswer, !ending.hasConnected, [8, 23, 27, 43].contains(code) {
         let message = "the proxy's answer to CONNECT is malformed, or too large"
-        return made(.cannotConnect, message, .connecting, reached: false, isStale: false)
+        return made(.cannotConnect, message, .connecting, reached: false)
       }
       // Under load, libcurl's slightly longer limit may pass before ours is checked.
-      if code == 28, !ending.hasConnected, let limit = situation.connectLimit {
-        return made(
-          .timedOut, HTTPError.passedLimit("connect", limit), .connecting, reached: false, isStale: false)
+      if code == 28, !ending.hasConnected, let connectLimit {
+        return made(.timedOut, HTTPError.passedLimit("connect", connectLimit), .connecting, reached: false)
       }
       let isNew = !ending.isReused && !ending.hasMoved
       let kind = kind(code, text, hasConnected: ending.hasConnected, isNew: isNew)
@@ -65,7 +59,7 @@
       // With TLS 1.3 a server rejects the client certificate after the client has begun to send.
       let isConnected = ending.hasConnected && !(kind == .tls && isNew)
       let phase: HTTPError.Phase =
-        if !isConnected { .connecting } else if ending.hasHead { .receiving } else { situation.phase }
+        if !isConnected { .connecting } else if ending.hasHead { .receiving } else { phase }
       // A reset stream says nothing about its connection.
       return made(
         kind, message, phase, reached: isConnected,
@@ -132,7 +126,7 @@
     }
 
     private static func made(
-      _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, reached: Bool, isStale: Bool
+      _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, reached: Bool, isStale: Bool = false
     ) -> HTTPError {
       var error = HTTPError(kind, message, phase: phase)
       error.mayHaveReachedServer = reached

@@ -16,7 +16,11 @@
     }
 
     func didReceiveHead(_ status: Int, _ timing: CurlTiming) {
-      didReceiveHead(HTTPStatus(rawValue: status), HTTPResponse.Timing(timing))
+      var measured = HTTPResponse.Timing()
+      measured.nameLookup = timing.nameLookup.map { .microseconds($0) }
+      measured.connect = timing.connect.map { .microseconds($0) }
+      measured.tls = timing.tls.map { .microseconds($0) }
+      didReceiveHead(HTTPStatus(rawValue: status), measured)
     }
 
     func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int { abortSource.onAbort(action) }
@@ -33,9 +37,8 @@
     private func plainError(for failure: CurlFailure, of transfer: CurlTransfer) -> HTTPError {
       switch failure {
       case .ended(let ending):
-        let situation = CurlErrors.Situation(
-          phase: phase, connectLimit: transfer.job.connectLimit, proxy: transfer.route?.proxy?.name)
-        return CurlErrors.map(ending, situation)
+        return CurlErrors.map(
+          ending, phase: phase, connectLimit: transfer.job.connectLimit, proxy: transfer.route?.proxy?.name)
       case .violation(let message, let hasHead):
         return HTTPError(.protocolViolation, message, phase: hasHead ? .receiving : .waiting)
       case .cutBody(let message): return HTTPError(.connectionLost, message, phase: .receiving)
@@ -67,6 +70,7 @@
 
   extension StreamedResponse {
     init(_ answer: CurlAnswer, to request: HTTPRequest) {
+      let connection = answer.connection
       var headers = HTTPHeaders(answer.head.fields)
       if answer.isDecoded {
         headers.remove("Content-Encoding")
@@ -76,30 +80,15 @@
         ResponseHead(
           status: HTTPStatus(rawValue: answer.head.status), headers: headers, trailers: .after(answer.body),
           reasonPhrase: answer.head.reason, httpVersion: HTTPVersion(answer.head.version),
-          connection: HTTPResponse.Connection(answer.connection), wasCompressed: answer.isDecoded, request: request),
+          connection: HTTPResponse.Connection(
+            remoteAddress: connection.remoteAddress, remotePort: connection.remotePort,
+            localAddress: connection.localAddress, localPort: connection.localPort, isReused: connection.isReused),
+          wasCompressed: answer.isDecoded, request: request),
         ResponseBody(answer.body))
     }
   }
 
-  extension HTTPResponse.Connection {
-    init(_ connection: CurlConnection) {
-      self.init(
-        remoteAddress: connection.remoteAddress, remotePort: connection.remotePort,
-        localAddress: connection.localAddress, localPort: connection.localPort, isReused: connection.isReused)
-    }
-  }
-
-  extension HTTPResponse.Timing {
-    init(_ timing: CurlTiming) {
-      self.init()
-      nameLookup = timing.nameLookup.map { .microseconds($0) }
-      connect = timing.connect.map { .microseconds($0) }
-      tls = timing.tls.map { .microseconds($0) }
-    }
-  }
-
   extension CurlUpload {
-    /// Opens the source of a request body.
     convenience init(
       _ content: HTTPBody.Content, length: Int64?, request: HTTPRequest, _ trailers: TrailerSource? = nil
     ) throws {

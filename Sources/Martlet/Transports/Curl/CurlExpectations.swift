@@ -10,12 +10,10 @@
     static let smallBytes: Int64 = 1 << 20
     /// The minimum idle limit; below it, the wait itself could count as a silent connection.
     private static let smallestIdleLimit: Duration = .seconds(2)
-    /// The maximum number of remembered servers.
     static let maximumOrigins = 256
 
     private let silent = Locked(RecentTable<Origin, Bool>(limit: maximumOrigins))
 
-    /// The number of remembered servers.
     var count: Int { silent.withLock { $0.count } }
 
     /// Remembers a server that did not respond in time, or rejects the field.

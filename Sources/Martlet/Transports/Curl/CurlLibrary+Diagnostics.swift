@@ -73,8 +73,4 @@
       return known.filter(\.isKnown).map(\.text)
     }
   }
-
-  extension CurlLoader: DiagnosableTransport {
-    package var diagnostics: HTTPClient.Diagnostics { CurlLibrary.diagnostics(.engine, problem: CurlLibrary.problem) }
-  }
 #endif

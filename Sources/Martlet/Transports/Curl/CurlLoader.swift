@@ -7,7 +7,7 @@
   /// The implementation of ``CurlTransport`` for one client.
   ///
   /// Requests start its engines, which last as long as the client.
-  final class CurlLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport {
+  final class CurlLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport, DiagnosableTransport {
     private let settings: TransportSettings
     private let problem: InvalidInput?
     private let limiter: ConnectionLimiter
@@ -87,9 +87,7 @@
     // The following functions are not inlined: an asynchronous function reserves memory for all of its code while a
     // request waits.
 
-    private func check(
-      _ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
-    ) throws -> CurlRequest {
+    private func check(_ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool) throws -> CurlRequest {
       try CurlLibrary.check()
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
       // A client checks that earlier. This check keeps users of a transport without a client from sending insecurely.
@@ -147,6 +145,8 @@
 
     /// The number of threads, for tests.
     var threadCount: Int { engines.withLock { $0.mailboxes }.count { $0.isRunning } }
+
+    package var diagnostics: HTTPClient.Diagnostics { CurlLibrary.diagnostics(.engine, problem: CurlLibrary.problem) }
 
     func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
 

@@ -6,7 +6,7 @@
   /// A request in libcurl's form.
   struct CurlRequest: Sendable {
     let request: HTTPRequest
-    let target: AbsoluteURL
+    let origin: Origin
     let url: String
     let lines: HeaderLines
     let length: Int64?
@@ -14,7 +14,6 @@
     let asksLeave: Bool
 
     var method: HTTPMethod { request.method }
-    var origin: Origin { target.origin }
 
     /// Whether the request has `Expect: 100-continue` for any reason.
     var expectsContinue: Bool { asksLeave || request.headers.contains("Expect") }
@@ -28,33 +27,33 @@
     /// Throws ``HTTPError/Kind/unsupported``, or what is wrong with the request. `cache` has the lines of the last
     /// request. `asksLeave` returns whether to send `Expect: 100-continue` to an origin, given the length of the body.
     init(
-      _ request: HTTPRequest, _ decompression: RequestOptions.Decompression, _ cache: HeaderLinesCache? = nil,
-      asksLeave: (Origin, Int64?) -> Bool = { _, _ in false }
+      _ request: HTTPRequest, _ decompression: RequestOptions.Decompression, _ cache: HeaderLinesCache,
+      asksLeave: (Origin, Int64?) -> Bool
     ) throws {
       do {
-        target = try request.target.resolve(against: nil, adding: request.query)
+        let target = try request.target.resolve(against: nil, adding: request.query)
+        origin = target.origin
         if let body = request.body { length = try body.check() } else { length = 0 }
         self.request = request
-        self.asksLeave = length != 0 && !request.headers.contains("Expect") && asksLeave(target.origin, length)
+        self.asksLeave = length != 0 && !request.headers.contains("Expect") && asksLeave(origin, length)
         url = target.requestString
         let isUsual = request.method == .get && request.body == nil && decompression == .automatic
-        if isUsual, let made = cache?.lines(for: request.headers) {
+        if isUsual, let made = cache.lines(for: request.headers) {
           lines = made
         } else {
           lines = Self.lines(of: request, length: length, asksLeave: self.asksLeave, decompression)
-          if isUsual { cache?.keep(lines, for: request.headers) }
+          if isUsual { cache.keep(lines, for: request.headers) }
         }
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: request)
       } catch let error as InvalidBody {
         throw HTTPRequest.error(error, of: request)
       }
-      if hasBody && method == .head {
-        throw HTTPError(.unsupported, "libcurl cannot send a HEAD with a body", request: request)
-      }
+      if hasBody && method == .head { throw unsupported("libcurl cannot send a HEAD with a body") }
     }
 
-    /// The job for the engine.
+    func unsupported(_ message: String) -> HTTPError { HTTPError(.unsupported, message, request: request) }
+
     func job(_ context: RequestContext, _ route: CurlRoute?) -> CurlJob {
       let limits = context.call.timeouts
       return CurlJob(
@@ -83,7 +82,6 @@
       }
     }
 
-    /// Opens the source of the body.
     func makeUpload() throws -> CurlUpload? {
       guard let content = request.body?.content else { return nil }
       switch content {

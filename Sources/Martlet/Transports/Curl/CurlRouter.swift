@@ -36,19 +36,17 @@
       var version = context.httpVersion == .http2PriorKnowledge && !isClear ? .http2 : context.httpVersion
       guard version != .http2 || !isClear else {
         let way = "for a server that supports it without TLS, set httpVersion to .http2PriorKnowledge"
-        throw HTTPError(.unsupported, "HTTP/2 requires https; \(way)", request: wire.request)
+        throw wire.unsupported("HTTP/2 requires https; \(way)")
       }
       guard version != .http2 && version != .http2PriorKnowledge || martlet_curl_has_http2() else {
         let reason =
           martlet_curl_is_built_with_http2()
           ? "may lose responses over HTTP/2: use 7.88 or newer with OpenSSL, but not 8.5.0"
           : "was built without HTTP/2"
-        let message = "the system's libcurl \(CurlLibrary.version ?? "") \(reason)"
-        throw HTTPError(.unsupported, message, request: wire.request)
+        throw wire.unsupported("the system's libcurl \(CurlLibrary.version ?? "") \(reason)")
       }
       guard version != .http1_0 || wire.length != nil else {
-        let message = "HTTP/1.0 cannot send a body of unknown length: give it a length, or use HTTP/1.1"
-        throw HTTPError(.unsupported, message, request: wire.request)
+        throw wire.unsupported("HTTP/1.0 cannot send a body of unknown length: give it a length, or use HTTP/1.1")
       }
       do {
         var route = CurlRoute()
@@ -57,14 +55,11 @@
         if let proxy {
           route.proxy = CurlRoute.Proxy(proxy)
           guard !checksAddresses else {
-            throw HTTPError(
-              .unsupported,
-              "publicAddressesOnly cannot see where the proxy \(proxy) would connect to for \(origin.host)",
-              request: wire.request)
+            throw wire.unsupported(
+              "publicAddressesOnly cannot see where the proxy \(proxy) would connect to for \(origin.host)")
           }
           guard version != .http2PriorKnowledge || proxy.scheme == .socks5 else {
-            let message = "HTTP/2 with prior knowledge cannot pass the proxy \(proxy)"
-            throw HTTPError(.unsupported, message, request: wire.request)
+            throw wire.unsupported("HTTP/2 with prior knowledge cannot pass the proxy \(proxy)")
           }
           route.address = addresses.entry(for: proxy.host, port: proxy.port)
           let identity = try await authorize(&route, proxy, wire, context)
@@ -75,7 +70,14 @@
         // A connection without addresses cannot be checked for stray bytes before it is reused (decision 0036).
         if hasUnixSocket { route.sharesConnections = false }
         if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { route.sharesConnections = false }
-        if wire.trailers != nil { try prepareForTrailers(&version, wire) }
+        if wire.trailers != nil {
+          guard version == .automatic || version == .http1_1 else {
+            throw wire.unsupported(
+              "libcurl sends trailers of requests over HTTP/1.1 only: leave httpVersion at .automatic")
+          }
+          // Over HTTP/2 libcurl would omit them.
+          version = .http1_1
+        }
         if let handshake = context.handshake {
           try check(handshake, version, proxy, wire)
           version = .http1_1
@@ -84,8 +86,7 @@
           route.sharesConnections = false
         }
         route.version = CurlRoute.Version(version)
-        let isSpecial =
-          proxy != nil || route.address != nil || version != .automatic || !route.sharesConnections
+        let isSpecial = proxy != nil || route.address != nil || version != .automatic || !route.sharesConnections
         return isSpecial ? route : nil
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: wire.request)
@@ -108,13 +109,11 @@
         throw InvalidInput("attempt middleware changed the origin of \(request)")
       }
       guard version == .automatic || version == .http1_1 else {
-        let message = "\(handshake.scheme) requires HTTP/1.1: leave httpVersion at .automatic"
-        throw HTTPError(.unsupported, message, request: wire.request)
+        throw wire.unsupported("\(handshake.scheme) requires HTTP/1.1: leave httpVersion at .automatic")
       }
       if let proxy, proxy.scheme != .socks5, wire.origin.scheme == "http" {
         // It would authenticate the connection to the proxy, whose own connections also serve other clients.
-        throw HTTPError(
-          .unsupported, "\(handshake.scheme) for an http URL cannot pass the proxy \(proxy)", request: wire.request)
+        throw wire.unsupported("\(handshake.scheme) for an http URL cannot pass the proxy \(proxy)")
       }
     }
 
@@ -122,9 +121,8 @@
     private func authorize(
       _ route: inout CurlRoute, _ proxy: Proxy, _ wire: CurlRequest, _ context: RequestContext
     ) async throws -> Credential? {
-      let own =
-        proxy.user == nil && proxy.password == nil
-        ? nil : Credential.user(proxy.user ?? "", password: proxy.password ?? "")
+      let hasOwn = proxy.user != nil || proxy.password != nil
+      let own = hasOwn ? Credential.user(proxy.user ?? "", password: proxy.password ?? "") : nil
       // The program's own field is sent unchanged.
       if proxy.scheme == .socks5 || wire.request.headers.contains("Proxy-Authorization") { return own }
       let isTunnel = wire.origin.scheme == "https"
@@ -199,18 +197,6 @@
       case .http2PriorKnowledge: self = .priorKnowledge
       default: self = .automatic
       }
-    }
-  }
-
-  extension CurlRouter {
-    /// Requires HTTP/1.1 for a request with trailers; over HTTP/2 libcurl would omit them.
-    private func prepareForTrailers(_ version: inout HTTPVersion, _ wire: CurlRequest) throws {
-      guard version == .automatic || version == .http1_1 else {
-        throw HTTPError(
-          .unsupported, "libcurl sends trailers of requests over HTTP/1.1 only: leave httpVersion at .automatic",
-          request: wire.request)
-      }
-      version = .http1_1
     }
   }
 #endif

@@ -37,22 +37,18 @@
         case .pem(let certificate, let key): .pem(certificate: certificate.bytes, key: key.bytes)
         case .pkcs12(let material): .pkcs12(material.bytes)
         }
+      let trust: Trust =
+        switch settings.trust {
+        case .system: .system
+        case .systemAnd: .systemAnd
+        case .only: .only
+        case .anything: .anything
+        }
       self.init(
-        trust: Trust(settings.trust), roots: { [trust = settings.trust] in trust.roots },
+        trust: trust, roots: { [trust = settings.trust] in trust.roots },
         requiresTLS13: settings.minimumVersion != .v1_2, pins: settings.normalizedPins?.joined(separator: ";"),
         needsEnd: !settings.allowsMissingCloseNotify, identity: identity,
         password: settings.clientCertificate?.password ?? "")
-    }
-  }
-
-  extension CurlTLSSettings.Trust {
-    init(_ trust: TLSSettings.Trust) {
-      switch trust {
-      case .system: self = .system
-      case .systemAnd: self = .systemAnd
-      case .only: self = .only
-      case .anything: self = .anything
-      }
     }
   }
 

@@ -3,7 +3,6 @@
   import CurlEngine
 
   extension CurlSharing {
-    /// The kind of slot that an exchange needs.
     func slotVersion(_ route: CurlRoute?, isExclusive: Bool) -> ConnectionLimiter.Version {
       guard route?.sharesConnections ?? true, self != .serial else { return .exclusive }
       if self == .priorKnowledge { return .multiplexed }

@@ -13,7 +13,7 @@ struct NoProxy: Sendable {
   private enum Entry: Sendable {
     case everything
     case name(String, port: Int?)
-    case network(IPAddress, prefix: Int, port: Int?)
+    case network(IPNetwork, port: Int?)
   }
 
   private var entries: [Entry] = []
@@ -46,17 +46,17 @@ struct NoProxy: Sendable {
       case .name(let entry, let only):
         guard address == nil, only ?? port == port else { return false }
         return name == entry || name.hasSuffix(".\(entry)")
-      case .network(let network, let prefix, let only):
+      case .network(let network, let only):
         guard let address, only ?? port == port else { return false }
-        return address.isInNetwork(network, prefix: prefix)
+        return network.contains(address)
       }
     }
   }
 
   private static func read(_ text: String) -> Entry? {
     if text == "*" { return .everything }
-    if let address = IPAddress(text) { return .network(address, prefix: address.bytes.count * 8, port: nil) }
-    if text.contains("/") { return IPNetwork(text).map { .network($0.address, prefix: $0.prefix, port: nil) } }
+    if let network = IPNetwork(text) { return .network(network, port: nil) }
+    if text.contains("/") { return nil }
     var host = text[...]
     var port: Int?
     if let colon = text.lastIndex(of: ":") {
@@ -66,7 +66,7 @@ struct NoProxy: Sendable {
       host = text[..<colon]
       port = Int(number)
     }
-    if let address = IPAddress(String(host)) { return .network(address, prefix: address.bytes.count * 8, port: port) }
+    if let network = IPNetwork(String(host)) { return .network(network, port: port) }
     if host.hasPrefix("*.") { host = host.dropFirst(2) } else if host.hasPrefix(".") { host = host.dropFirst() }
     if host.hasSuffix(".") { host = host.dropLast() }
     guard !host.contains("*"), let name = try? URLHost.parse(Array(host.utf8)[...]) else { return nil }

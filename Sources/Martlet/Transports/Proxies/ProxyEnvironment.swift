@@ -1,6 +1,5 @@
 import MartletBase
 
-/// The proxies in environment variables.
 struct ProxyEnvironment: Sendable {
   private var http: Proxy?
   private var https: Proxy?

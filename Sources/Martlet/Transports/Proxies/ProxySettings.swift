@@ -84,22 +84,16 @@ extension ProxySettings: CustomStringConvertible {
 /// Chooses the proxy of each request.
 struct ProxyRouter: Sendable {
   private let rule: ProxySettings.Rule
-  private let environment: ProxyEnvironment?
-  /// The problem of the settings or of the environment.
-  let problem: InvalidInput?
+  private let environment: Result<ProxyEnvironment, InvalidInput>?
 
-  /// Reads the environment if the settings require it.
-  init(
-    _ settings: ProxySettings, variables: @autoclosure () -> [String: String] = ProcessInfo.processInfo.environment
-  ) {
+  /// Reads the environment if the settings, which have no problem, require it.
+  init(_ settings: ProxySettings) {
     rule = settings.rule
-    var environment: ProxyEnvironment?
-    var problem = settings.problem
     if case .environment = rule {
-      do throws(InvalidInput) { environment = try ProxyEnvironment(variables()) } catch { problem = error }
+      environment = Result { () throws(InvalidInput) in try ProxyEnvironment(ProcessInfo.processInfo.environment) }
+    } else {
+      environment = nil
     }
-    self.environment = environment
-    self.problem = problem
   }
 
   var isDirect: Bool { if case .none = rule { true } else { false } }
@@ -108,11 +102,10 @@ struct ProxyRouter: Sendable {
   ///
   /// Throws ``InvalidInput``, or the error of a closure of the program.
   func proxy(for origin: Origin, abort source: AbortSource) async throws -> Proxy? {
-    if let problem { throw problem }
     switch rule {
     case .none: return nil
     case .fixed(let proxy, let except): return except.covers(origin.host, port: origin.port) ? nil : proxy
-    case .environment: return environment?.proxy(for: origin)
+    case .environment: return try environment?.get().proxy(for: origin)
     case .resolver(let resolve):
       guard let url = Self.url(of: origin) else { return nil }
       let proxy: Proxy?

@@ -23,7 +23,7 @@ extension TLSSettings {
     /// - Returns: The certificate.
     public static func pem(certificate: URL, key: URL, password: String? = nil) -> ClientCertificate {
       ClientCertificate(
-        form: .pem(certificate: .certificates(in: certificate), key: .key(in: key, hasPassword: password != nil)),
+        form: .pem(certificate: .init(certificate, .certificates), key: .init(key, .key(hasPassword: password != nil))),
         password: password)
     }
 
@@ -36,7 +36,7 @@ extension TLSSettings {
     /// - Returns: The certificate.
     public static func pem(certificate: Data, key: Data, password: String? = nil) -> ClientCertificate {
       ClientCertificate(
-        form: .pem(certificate: .certificates(in: certificate), key: .key(in: key, hasPassword: password != nil)),
+        form: .pem(certificate: .init(certificate, .certificates), key: .init(key, .key(hasPassword: password != nil))),
         password: password)
     }
 
@@ -47,7 +47,7 @@ extension TLSSettings {
     ///   - password: The password of the file.
     /// - Returns: The certificate.
     public static func pkcs12(_ file: URL, password: String? = nil) -> ClientCertificate {
-      ClientCertificate(form: .pkcs12(.pkcs12(in: file)), password: password)
+      ClientCertificate(form: .pkcs12(TLSMaterial(file, .pkcs12)), password: password)
     }
 
     /// A certificate and its key as PKCS #12 (RFC 7292).
@@ -57,15 +57,17 @@ extension TLSSettings {
     ///   - password: The password of the data.
     /// - Returns: The certificate.
     public static func pkcs12(_ data: Data, password: String? = nil) -> ClientCertificate {
-      ClientCertificate(form: .pkcs12(.pkcs12(in: data)), password: password)
+      ClientCertificate(form: .pkcs12(TLSMaterial(data, .pkcs12)), password: password)
     }
 
-    var isUnread: Bool {
+    var materials: [TLSMaterial] {
       switch form {
-      case .pem(let certificate, let key): certificate.isUnread || key.isUnread
-      case .pkcs12(let material): material.isUnread
+      case .pem(let certificate, let key): [certificate, key]
+      case .pkcs12(let material): [material]
       }
     }
+
+    var isUnread: Bool { materials.contains(where: \.isUnread) }
 
     var reread: ClientCertificate {
       switch form {
@@ -79,10 +81,7 @@ extension TLSSettings {
       if let password, password.utf8.contains(0) {
         return InvalidInput("the password of the client certificate has a zero octet")
       }
-      switch form {
-      case .pem(let certificate, let key): return certificate.problem ?? key.problem
-      case .pkcs12(let material): return material.problem
-      }
+      return materials.lazy.compactMap(\.problem).first
     }
   }
 }

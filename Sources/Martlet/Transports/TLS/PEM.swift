@@ -7,6 +7,8 @@ enum PEM {
     /// Whether the header (RFC 1421 §4.6.1.1) or the label marks it as encrypted.
     let isEncrypted: Bool
     let content: Data
+
+    func isLabelled(_ word: String) -> Bool { label == word || label.hasSuffix(" \(word)") }
   }
 
   /// The blocks of a text, and the problem of one of them.

@@ -2,7 +2,7 @@ import Foundation
 
 /// Certificates or a key: bytes that were read and checked immediately, or their problem.
 struct TLSMaterial: Sendable, Hashable {
-  private enum Kind: Sendable, Hashable {
+  enum Kind: Sendable, Hashable {
     case certificates
     case key(hasPassword: Bool)
     case pkcs12
@@ -34,12 +34,27 @@ struct TLSMaterial: Sendable, Hashable {
     self.unread = unread
   }
 
-  private init(_ file: File) {
-    let name = Self.name(file)
+  init(_ data: Data, _ kind: Kind) {
+    let name =
+      switch kind {
+      case .certificates: "the PEM text"
+      case .key: "the PEM text of the key"
+      case .pkcs12: "the PKCS #12 data"
+      }
+    self.init(data, name, kind)
+  }
+
+  init(_ url: URL, _ kind: Kind) {
+    let what = kind == .pkcs12 ? "the PKCS #12 file" : "the PEM file"
+    let shown =
+      url.isFileURL
+      ? InvalidInput.printable(url.path(percentEncoded: false)) : URLRedaction.printable(url.absoluteString)
+    let name = "\(what) '\(shown)'"
     do throws(Failure) {
-      self.init(try Self.read(file.url), name, file.kind)
+      self.init(try Self.read(url), name, kind)
     } catch {
-      self.init(problem: InvalidInput("\(name) \(error.message)"), unread: error.isTransient ? file : nil)
+      let unread = error.isTransient ? File(url: url, kind: kind) : nil
+      self.init(problem: InvalidInput("\(name) \(error.message)"), unread: unread)
     }
   }
 
@@ -47,66 +62,27 @@ struct TLSMaterial: Sendable, Hashable {
   var isUnread: Bool { unread != nil }
 
   /// The same material, read again if it is unread.
-  var reread: TLSMaterial { unread.map { TLSMaterial($0) } ?? self }
-
-  // MARK: Kinds
-
-  static func certificates(in url: URL) -> TLSMaterial { TLSMaterial(File(url: url, kind: .certificates)) }
-  static func certificates(in data: Data) -> TLSMaterial { TLSMaterial(data, "the PEM text", .certificates) }
-
-  static func key(in url: URL, hasPassword: Bool) -> TLSMaterial {
-    TLSMaterial(File(url: url, kind: .key(hasPassword: hasPassword)))
-  }
-
-  static func key(in data: Data, hasPassword: Bool) -> TLSMaterial {
-    TLSMaterial(data, "the PEM text of the key", .key(hasPassword: hasPassword))
-  }
-
-  static func pkcs12(in url: URL) -> TLSMaterial { TLSMaterial(File(url: url, kind: .pkcs12)) }
-  static func pkcs12(in data: Data) -> TLSMaterial { TLSMaterial(data, "the PKCS #12 data", .pkcs12) }
+  var reread: TLSMaterial { unread.map { TLSMaterial($0.url, $0.kind) } ?? self }
 
   private static func check(_ data: Data, _ kind: Kind) -> String? {
-    switch kind {
-    case .certificates: checkCertificates(data)
-    case .key(let hasPassword): checkKey(data, hasPassword)
-    case .pkcs12: DER.isSequence(data) ? nil : "is not PKCS #12"
+    if kind == .pkcs12 { return DER.isSequence(data) ? nil : "is not PKCS #12" }
+    let (blocks, problem) = PEM.blocks(in: data)
+    if let problem { return problem }
+    guard case .key(let hasPassword) = kind else {
+      let certificates = blocks.filter { $0.isLabelled("CERTIFICATE") }
+      if certificates.isEmpty { return "has no certificate in it" }
+      return certificates.allSatisfy { DER.isSequence($0.content) } ? nil : "has a malformed certificate"
     }
-  }
-
-  private static func checkCertificates(_ data: Data) -> String? {
-    let found = PEM.blocks(in: data)
-    if let problem = found.problem { return problem }
-    let certificates = found.blocks.filter { $0.label == "CERTIFICATE" || $0.label.hasSuffix(" CERTIFICATE") }
-    if certificates.isEmpty { return "has no certificate in it" }
-    guard certificates.allSatisfy({ DER.isSequence($0.content) }) else { return "has a malformed certificate" }
-    return nil
-  }
-
-  private static func checkKey(_ data: Data, _ hasPassword: Bool) -> String? {
-    let found = PEM.blocks(in: data)
-    if let problem = found.problem { return problem }
     // Only the first key is used.
-    guard let key = found.blocks.first(where: { $0.label == "PRIVATE KEY" || $0.label.hasSuffix(" PRIVATE KEY") })
-    else {
-      return "has no private key in it"
-    }
+    guard let key = blocks.first(where: { $0.isLabelled("PRIVATE KEY") }) else { return "has no private key in it" }
     // Without a password, OpenSSL would ask for it on the terminal.
     if key.isEncrypted { return hasPassword ? nil : "has an encrypted key: pass its password" }
     return DER.isSequence(key.content) ? nil : "has a malformed private key"
   }
 
-  // MARK: Files
-
   private struct Failure: Error {
     let message: String
     var isTransient = false
-  }
-
-  private static func name(_ file: File) -> String {
-    let (what, url) = (file.kind == .pkcs12 ? "the PKCS #12 file" : "the PEM file", file.url)
-    return url.isFileURL
-      ? "\(what) '\(InvalidInput.printable(url.path(percentEncoded: false)))'"
-      : "\(what) '\(URLRedaction.printable(url.absoluteString))'"
   }
 
   private static func read(_ url: URL) throws(Failure) -> Data {

@@ -73,13 +73,13 @@ public struct TLSSettings: Sendable, Hashable {
   ///
   /// - Parameter pem: A file with at least one certificate; read immediately.
   /// - Returns: The settings.
-  public static func system(adding pem: URL) -> TLSSettings { TLSSettings(.systemAnd(.certificates(in: pem))) }
+  public static func system(adding pem: URL) -> TLSSettings { TLSSettings(.systemAnd(.init(pem, .certificates))) }
 
   /// The system's root certificates and those of a PEM text.
   ///
   /// - Parameter pem: A text with at least one certificate.
   /// - Returns: The settings.
-  public static func system(adding pem: Data) -> TLSSettings { TLSSettings(.systemAnd(.certificates(in: pem))) }
+  public static func system(adding pem: Data) -> TLSSettings { TLSSettings(.systemAnd(.init(pem, .certificates))) }
 
   /// The root certificates of a PEM file, without the system's.
   ///
@@ -87,13 +87,13 @@ public struct TLSSettings: Sendable, Hashable {
   ///
   /// - Parameter pem: A file with at least one certificate; read immediately.
   /// - Returns: The settings.
-  public static func customRoots(pem: URL) -> TLSSettings { TLSSettings(.only(.certificates(in: pem))) }
+  public static func customRoots(pem: URL) -> TLSSettings { TLSSettings(.only(.init(pem, .certificates))) }
 
   /// The root certificates of a PEM text, without the system's.
   ///
   /// - Parameter pem: A text with at least one certificate.
   /// - Returns: The settings.
-  public static func customRoots(pem: Data) -> TLSSettings { TLSSettings(.only(.certificates(in: pem))) }
+  public static func customRoots(pem: Data) -> TLSSettings { TLSSettings(.only(.init(pem, .certificates))) }
 
   /// The system's root certificates, with public key pins.
   ///

@@ -15,11 +15,7 @@ enum URLSessionErrors {
     .timedOut: .timedOut, .secureConnectionFailed: .tls, .serverCertificateHasBadDate: .tls,
     .serverCertificateUntrusted: .tls, .serverCertificateHasUnknownRoot: .tls, .serverCertificateNotYetValid: .tls,
     .clientCertificateRejected: .tls, .clientCertificateRequired: .tls, .badURL: .unsupported,
-    .dataLengthExceedsMaximum: .unsupported, .badServerResponse: .protocolViolation,
-    .cannotParseResponse: .protocolViolation, .cannotDecodeRawData: .protocolViolation,
-    .cannotDecodeContentData: .protocolViolation, .zeroByteResource: .protocolViolation,
-    // The request's scheme was checked, so this is about the server: HTTP/0.9, or not HTTP.
-    .unsupportedURL: .protocolViolation,
+    .dataLengthExceedsMaximum: .unsupported,
     // On Apple's platforms: App Transport Security does not allow http; a body would have to be read again.
     .appTransportSecurityRequiresSecureConnection: .unsupported, .requestBodyStreamExhausted: .connectionLost,
   ]
@@ -73,11 +69,11 @@ enum URLSessionErrors {
     return made(kind, message, shown, error, isStale: kind == .connectionLost && !hasMoved)
   }
 
-  /// The kind of an error, given its code and libcurl's text.
   static func kind(_ code: URLError.Code, _ text: String) -> HTTPError.Kind {
     if code == .unknown || code == .badServerResponse {
       if let known = texts.first(where: { text.contains($0.0) }) { return known.1 }
     }
+    // Also `unsupportedURL`: the request's scheme was checked, so it is about the server: HTTP/0.9, or not HTTP.
     return codes[code] ?? .protocolViolation
   }
 

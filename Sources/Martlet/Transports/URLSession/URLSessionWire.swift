@@ -62,8 +62,6 @@ struct URLSessionWire: Sendable {
     }
   }
 
-  /// The error for a body stream.
-  ///
   /// The system's loader reads a stream on its own thread, and cannot wait for its bytes.
   private static func refusal(of request: HTTPRequest) -> HTTPError {
     #if os(Linux)
@@ -76,13 +74,9 @@ struct URLSessionWire: Sendable {
   }
 
   private func checkSupport(host: String) throws {
-    if upload != nil && method == .get {
-      throw HTTPError(.unsupported, "URLSession cannot send a GET with a body", request: request)
-    }
+    if upload != nil && method == .get { throw unsupported("URLSession cannot send a GET with a body") }
     if request.body?.trailers != nil || request.headers.contains("TE") {
-      throw HTTPError(
-        .unsupported, "the system's loader does not support trailers; on Linux, use .curl or .urlSession",
-        request: request)
+      throw unsupported("the system's loader does not support trailers; on Linux, use .curl or .urlSession")
     }
     if request.headers.contains("Proxy-Authorization") {
       throw HTTPError(
@@ -91,25 +85,23 @@ struct URLSessionWire: Sendable {
     }
     #if !canImport(FoundationNetworking)
       if request.headers.contains("Connection") {
-        throw HTTPError(
-          .unsupported, "URLSession keeps its connections: it does not send 'Connection: close'", request: request)
+        throw unsupported("URLSession keeps its connections: it does not send 'Connection: close'")
       }
     #endif
     var probe = URLRequest(url: url)
     probe.httpMethod = method.rawValue
     guard probe.httpMethod == method.rawValue else {
       // Methods are case-sensitive (RFC 9110 §9.1), but not in `URLRequest`.
-      throw HTTPError(
-        .unsupported, "URLSession would send the method '\(method.rawValue)' as '\(probe.httpMethod ?? "GET")'",
-        request: request)
+      throw unsupported("URLSession would send the method '\(method.rawValue)' as '\(probe.httpMethod ?? "GET")'")
     }
     #if canImport(FoundationNetworking)
       if host.hasPrefix("[") {
-        throw HTTPError(
-          .unsupported, "URLSession on Linux cannot connect to the IPv6 literal \(host); use a name", request: request)
+        throw unsupported("URLSession on Linux cannot connect to the IPv6 literal \(host); use a name")
       }
     #endif
   }
+
+  private func unsupported(_ message: String) -> HTTPError { HTTPError(.unsupported, message, request: request) }
 
   /// The request for a task, with its own body stream.
   func urlRequest() -> URLRequest {

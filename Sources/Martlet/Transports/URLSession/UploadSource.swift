@@ -23,10 +23,8 @@ final class UploadSource: Sendable {
     self.mayRepeat = mayRepeat
   }
 
-  /// The first problem.
   var problem: Problem? { failure.withLock { $0 } }
 
-  /// A stream of the whole body.
   func stream() -> InputStream {
     let inner: InputStream? =
       switch content {
