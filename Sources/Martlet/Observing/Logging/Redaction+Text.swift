@@ -37,9 +37,8 @@ extension Redaction {
 
   /// Masks URLs and `name=value` pairs in text.
   func text(_ text: String) -> String {
-    guard text.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else { return text }
-    var masker = TextMasker(text.utf8, self)
-    return masker.masked()
+    guard TextMasker.hasMarks(text.utf8) else { return text }
+    return String(decoding: TextMasker.masked(text.utf8, self), as: UTF8.self)
   }
 }
 
@@ -71,9 +70,17 @@ struct TextMasker {
     self.keepsQuotes = keepsQuotes
   }
 
-  mutating func masked() -> String { String(decoding: maskedBytes(), as: UTF8.self) }
+  /// Whether text has marks of secrets, without which nothing in it is masked.
+  static func hasMarks(_ text: some Sequence<UInt8>) -> Bool {
+    text.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }
+  }
 
-  mutating func maskedBytes() -> [UInt8] {
+  static func masked(_ text: some Sequence<UInt8>, _ redaction: Redaction, keepsQuotes: Bool = false) -> [UInt8] {
+    var masker = TextMasker(text, redaction, keepsQuotes: keepsQuotes)
+    return masker.masked()
+  }
+
+  mutating func masked() -> [UInt8] {
     while index < bytes.count {
       let octet = bytes[index]
       result.append(octet)
