@@ -44,18 +44,14 @@ extension HARFile {
   package func data() -> Data {
     var text = JSONText()
     text.object { text in
-      text.name("log")
-      text.object { text in
+      text.object("log") { text in
         text.member("version", "1.2")
-        text.name("creator")
-        text.object { text in
+        text.object("creator") { text in
           text.member("name", "Martlet")
           text.member("version", HTTPClient.Configuration.version)
         }
-        text.name("pages")
-        text.array([Int]()) { _, _ in }
-        text.name("entries")
-        text.array(entries) { entry, text in
+        text.array("pages", [Int]()) { _, _ in }
+        text.array("entries", entries) { entry, text in
           text.breakLine()
           entry.write(to: &text)
         }

@@ -1,19 +1,14 @@
 import MartletBase
 import Foundation
 
-/// Why something is not a HAR file; the message names the place in it.
-struct HARProblem: Error {
-  let message: String
-}
-
 extension HAREntry {
   /// Reads an entry as this or another program has written it.
   ///
   /// Programs omit what they do not know, and some write it in their own way, so only the method and the URL are required.
-  init(_ value: JSONValue) throws(HARProblem) {
+  init(_ value: JSONValue) throws(InvalidInput) {
     let (request, response) = (value["request"], value["response"])
-    guard let method = request["method"].string, !method.isEmpty else { throw HARProblem(message: "no request.method") }
-    guard let url = request["url"].string, !url.isEmpty else { throw HARProblem(message: "no request.url") }
+    guard let method = request["method"].string, !method.isEmpty else { throw InvalidInput("no request.method") }
+    guard let url = request["url"].string, !url.isEmpty else { throw InvalidInput("no request.url") }
     let status = response["status"].int ?? response["status"].string.flatMap { Int($0) } ?? 0
     let date = value["startedDateTime"].string.flatMap(Self.date) ?? Date(timeIntervalSince1970: 0)
     self.init(
@@ -40,10 +35,8 @@ extension HAREntry {
     isFromCache = value["_fromCache"].bool ?? (value["_fromCache"].string != nil)
   }
 
-  private static let withFraction = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-
   private static func date(_ text: String) -> Date? {
-    (try? withFraction.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
+    (try? dates.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
   }
 
   private static func headers(_ value: JSONValue) -> HTTPHeaders {
