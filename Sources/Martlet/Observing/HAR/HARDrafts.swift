@@ -29,13 +29,6 @@ struct HARDrafts {
     var failure: String?
   }
 
-  /// What to record.
-  struct Rules {
-    /// The recorder's, or else the client's is used.
-    let redaction: Redaction?
-    let maximumBodyBytes: Int
-  }
-
   private var calls: [RequestID: Call] = [:]
   /// The number of calls that were given up, because there were too many.
   private(set) var lostCount = 0
@@ -49,15 +42,17 @@ struct HARDrafts {
   func open() -> [HAREntry] { calls.keys.sorted().flatMap { calls[$0]?.open() ?? [] } }
 
   /// Notes an event; returns the entries that it completes.
-  mutating func take(_ event: InstrumentEvent, _ rules: Rules) -> [HAREntry] {
+  ///
+  /// Without a redaction of the recorder, the client's is used.
+  mutating func take(_ event: InstrumentEvent, _ redaction: Redaction?, maximumBodyBytes: Int) -> [HAREntry] {
     let id = event.call.id
     if case .began = event.kind {
       if calls.count >= Self.limit, let oldest = calls.keys.min() {
         calls[oldest] = nil
         lostCount += 1
       }
-      calls[id] = Call(
-        mask: HARMask(redaction: rules.redaction ?? event.call.redaction), maximumBodyBytes: rules.maximumBodyBytes)
+      let mask = HARMask(redaction: redaction ?? event.call.redaction)
+      calls[id] = Call(mask: mask, maximumBodyBytes: maximumBodyBytes)
       return []
     }
     guard let index = calls.index(forKey: id) else { return [] }
@@ -126,10 +121,8 @@ extension HARDrafts.Call {
   fileprivate func entry(
     of call: InstrumentEvent.Call, _ end: RequestEvent.End, _ time: Duration
   ) -> HAREntry {
-    let request = HAREntry.Request(
-      method: call.request.method.rawValue, url: mask.url(of: call.request), headers: mask.headers(call.request.headers)
-    )
-    var entry = HAREntry(startedAt: call.date, request: request, response: HAREntry.Response(status: 0))
+    var entry = HAREntry(
+      startedAt: call.date, request: mask.request(call.request), response: HAREntry.Response(status: 0))
     if case .succeeded(let status) = end {
       entry.response.status = status.rawValue
       entry.response.statusText = status.reasonPhrase
@@ -143,7 +136,8 @@ extension HARDrafts.Call {
     entry.failure = failure
     entry.timings.wait = time
     entry.explanation = decisions.map { mask.text($0.description) }
-    entry.add(call, mask)
+    entry.call = "\(call.id)"
+    entry.tag = call.tag.map(mask.text)
     return entry
   }
 
@@ -155,26 +149,16 @@ extension HARDrafts.Call {
 
 extension HARDrafts.Draft {
   fileprivate func entry(_ decisions: [String], _ mask: HARMask, _ limit: Int) -> HAREntry {
-    let end = summary?.at ?? start
-    let sent = exchange.request
-    var request = HAREntry.Request(
-      method: sent.method.rawValue, url: mask.url(of: sent), headers: mask.headers(sent.headers))
-    let version = head.flatMap(\.0.httpVersion).map { "HTTP/\($0)" } ?? ""
-    request.httpVersion = version
-    request.body = summary?.0.sentBody.flatMap { Self.body($0, sent.headers, mask, limit) }
-    request.bodySize = Self.size(summary?.0.sentBytes, request.body)
-    var response = HAREntry.Response(status: head?.0.status.rawValue ?? 0)
-    if let head = head?.0 {
-      response.statusText = mask.text(head.reasonPhrase ?? head.status.reasonPhrase)
-      response.httpVersion = version
-      response.headers = mask.headers(head.headers)
-      response.body = body(of: head, mask, limit)
-    }
+    var response = head.map { mask.response($0.0) } ?? HAREntry.Response(status: 0)
+    response.body = head.map { body(of: $0.0, mask, limit) }
     response.bodySize = Self.size(summary?.0.receivedBytes, response.body)
-    let elapsed = start.inSeconds
+    var request = mask.request(exchange.request)
+    request.httpVersion = response.httpVersion
+    request.body = summary?.0.sentBody.flatMap { Self.body($0, exchange.request.headers, mask, limit) }
+    request.bodySize = Self.size(summary?.0.sentBytes, request.body)
     var entry = HAREntry(
-      startedAt: exchange.call.date.addingTimeInterval(elapsed), request: request, response: response)
-    entry.timings = timings(until: end)
+      startedAt: exchange.call.date.addingTimeInterval(start.inSeconds), request: request, response: response)
+    entry.timings = timings(until: summary?.at ?? start)
     if let connection = head?.0.connection {
       entry.remoteAddress = connection.remoteAddress
       entry.connection = connection.localPort.map { "\($0)" }
@@ -183,7 +167,8 @@ extension HARDrafts.Draft {
     entry.explanation = decisions
     entry.attempt = exchange.attempt
     entry.hop = exchange.hop
-    entry.add(exchange.call, mask)
+    entry.call = "\(exchange.call.id)"
+    entry.tag = exchange.call.tag.map(mask.text)
     return entry
   }
 
@@ -272,12 +257,5 @@ extension HAREntry.Body {
       comment = "not recorded: secrets in it could not be masked"
     }
     if !isWhole, comment == nil { comment = "truncated" }
-  }
-}
-
-extension HAREntry {
-  fileprivate mutating func add(_ call: InstrumentEvent.Call, _ mask: HARMask) {
-    self.call = "\(call.id)"
-    tag = call.tag.map(mask.text)
   }
 }

@@ -11,8 +11,7 @@ extension HAREntry {
     timings: Timings, _ redaction: Redaction
   ) {
     let mask = HARMask(redaction: redaction)
-    var asked = Request(
-      method: request.method.rawValue, url: mask.url(of: request), headers: mask.headers(request.headers))
+    var asked = mask.request(request)
     if let sent {
       let type = request.headers["Content-Type"] ?? request.body?.contentType
       asked.body = Body(
@@ -22,10 +21,7 @@ extension HAREntry {
       }
       asked.bodySize = Int64(sent.count)
     }
-    var answer = Response(status: response.status.rawValue)
-    answer.statusText = mask.text(response.reasonPhrase ?? response.status.reasonPhrase)
-    answer.httpVersion = response.httpVersion.map { "HTTP/\($0)" } ?? ""
-    answer.headers = mask.headers(response.headers)
+    var answer = mask.response(InstrumentEvent.Head(response))
     answer.body = Body(
       received, of: Int64(received.count), isWhole: true, type: response.headers["Content-Type"],
       coding: response.headers["Content-Encoding"], redaction)

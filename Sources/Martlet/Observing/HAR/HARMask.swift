@@ -31,6 +31,17 @@ struct HARMask {
     return path + "?" + items.joined(separator: "&")
   }
 
+  func request(_ request: HTTPRequest) -> HAREntry.Request {
+    HAREntry.Request(method: request.method.rawValue, url: url(of: request), headers: headers(request.headers))
+  }
+
+  /// The response with this head, without its body.
+  func response(_ head: InstrumentEvent.Head) -> HAREntry.Response {
+    HAREntry.Response(
+      status: head.status.rawValue, statusText: text(head.reasonPhrase ?? head.status.reasonPhrase),
+      httpVersion: head.httpVersion.map { "HTTP/\($0)" } ?? "", headers: headers(head.headers))
+  }
+
   func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
     HTTPHeaders(headers.map { HTTPHeaders.Field(name: $0.name, value: value(of: $0)) })
   }
