@@ -181,7 +181,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 
   /// A copy that reports each chunk to a watcher when it is read.
-  func watched(by watch: BodyWatch) -> ResponseBody {
+  func watched(by watch: some BodyWatcher) -> ResponseBody {
     if let data = immediate {
       watch.took(data)
       watch.ended(nil)
@@ -213,6 +213,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
       return try await withAbort(exchange.abortSource, pull)
     }
   }
+}
+
+/// Sees the chunks of a body as they are read, and its end.
+protocol BodyWatcher: Sendable {
+  func took(_ piece: Data)
+  func ended(_ error: (any Error)?)
 }
 
 /// Ends the exchange of a body that is no longer read.

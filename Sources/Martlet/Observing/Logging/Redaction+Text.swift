@@ -2,9 +2,9 @@ import MartletBase
 
 extension Redaction {
   /// The URL of a request on one line, with hidden parts masked.
-  func url(of request: HTTPRequest) -> String {
+  func url(of request: HTTPRequest, _ base: RequestTarget? = nil) -> String {
     // A target that cannot be resolved may be any text.
-    guard let url = try? request.target.resolve(against: nil, adding: request.query) else {
+    guard let url = try? request.target.resolve(against: base, adding: request.query) else {
       return request.target.description
     }
     return text(of: url)
