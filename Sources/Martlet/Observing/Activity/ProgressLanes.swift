@@ -29,16 +29,16 @@ final class ProgressLanes: Sendable {
       $0.waiting.append(work)
       return nil
     }
-    lane?.async { self.work(work, on: lane) }
+    if let lane { lane.async { self.work(work, on: lane) } }
   }
 
-  private func work(_ first: @escaping Work, on lane: DispatchQueue?) {
+  private func work(_ first: @escaping Work, on lane: DispatchQueue) {
     var work: Work? = first
     while let current = work {
       current()
       work = state.withLock {
         if let next = $0.waiting.popFirst() { return next }
-        if let lane { $0.idle.append(lane) }
+        $0.idle.append(lane)
         return nil
       }
     }
