@@ -121,23 +121,21 @@ extension HARDrafts.Call {
   fileprivate func entry(
     of call: InstrumentEvent.Call, _ end: RequestEvent.End, _ time: Duration
   ) -> HAREntry {
-    var entry = HAREntry(
-      startedAt: call.date, request: mask.request(call.request), response: HAREntry.Response(status: 0))
+    var response = HAREntry.Response(status: 0)
     if case .succeeded(let status) = end {
-      entry.response.status = status.rawValue
-      entry.response.statusText = status.reasonPhrase
+      response = HAREntry.Response(status: status.rawValue, statusText: status.reasonPhrase)
     }
-    entry.isFromCache = decisions.contains { entry in
-      switch entry.decision {
+    let isFromCache = decisions.contains {
+      switch $0.decision {
       case .cache(.used), .cache(.usedAndRefreshed), .cache(.fallback): true
       default: false
       }
     }
-    entry.failure = failure
+    var entry = HAREntry(
+      startedAt: call.date, request: mask.request(call.request), response: response, failure: failure,
+      explanation: decisions.map { mask.text($0.description) }, call: "\(call.id)", tag: call.tag.map(mask.text),
+      isFromCache: isFromCache)
     entry.timings.wait = time
-    entry.explanation = decisions.map { mask.text($0.description) }
-    entry.call = "\(call.id)"
-    entry.tag = call.tag.map(mask.text)
     return entry
   }
 
@@ -156,20 +154,13 @@ extension HARDrafts.Draft {
     request.httpVersion = response.httpVersion
     request.body = summary?.0.sentBody.flatMap { Self.body($0, exchange.request.headers, mask, limit) }
     request.bodySize = Self.size(summary?.0.sentBytes, request.body)
-    var entry = HAREntry(
-      startedAt: exchange.call.date.addingTimeInterval(start.inSeconds), request: request, response: response)
-    entry.timings = timings(until: summary?.at ?? start)
-    if let connection = head?.0.connection {
-      entry.remoteAddress = connection.remoteAddress
-      entry.connection = connection.localPort.map { "\($0)" }
-    }
-    entry.failure = summary?.0.failure.map { "\($0)" }
-    entry.explanation = decisions
-    entry.attempt = exchange.attempt
-    entry.hop = exchange.hop
-    entry.call = "\(exchange.call.id)"
-    entry.tag = exchange.call.tag.map(mask.text)
-    return entry
+    let connection = head?.0.connection
+    return HAREntry(
+      startedAt: exchange.call.date.addingTimeInterval(start.inSeconds), request: request, response: response,
+      timings: timings(until: summary?.at ?? start), remoteAddress: connection?.remoteAddress,
+      connection: connection?.localPort.map { "\($0)" }, failure: summary?.0.failure.map { "\($0)" },
+      explanation: decisions, call: "\(exchange.call.id)", attempt: exchange.attempt, hop: exchange.hop,
+      tag: exchange.call.tag.map(mask.text))
   }
 
   /// The durations of the phases, whose sum is the duration of the exchange.

@@ -29,9 +29,9 @@ extension HAREntry {
       answer.body?.content = .bytes(received)
       answer.body?.comment = nil
     }
-    self.init(startedAt: startedAt, request: asked, response: answer)
-    self.timings = timings
-    remoteAddress = response.connection?.remoteAddress
+    self.init(
+      startedAt: startedAt, request: asked, response: answer, timings: timings,
+      remoteAddress: response.connection?.remoteAddress)
   }
 }
 

@@ -56,9 +56,7 @@ struct HARMask {
       }
     }
     var value = redaction.value(of: field)
-    if ["Location", "Content-Location", "Referer"].contains(where: { FieldSyntax.isSameName($0, field.name) }) {
-      value = url(value)
-    }
+    if Redaction.isURL(field) { value = url(value) }
     // Some servers send JSON in fields.
     guard value.contains("{"), value.contains("\"") else { return value }
     return String(decoding: BodyMask.masked(Data(value.utf8), contentType: nil, redaction), as: UTF8.self)

@@ -21,10 +21,13 @@ extension Redaction {
   func value(of field: HTTPHeaders.Field, limit: Int = .max) -> String {
     if hides(field: field.name) { return "***" }
     let value = Self.beginning(of: field.value, limit: limit)
-    // The value of these fields is a URL as a whole, so that its fragment can be recognised.
-    let isURL = ["Location", "Content-Location", "Referer"].contains { FieldSyntax.isSameName($0, field.name) }
-    guard isURL, !revealsSecrets else { return text(value) }
+    guard Self.isURL(field), !revealsSecrets else { return text(value) }
     return URLRedaction.redact(value, hiding: hides(encodedItem:))
+  }
+
+  /// Whether the value of a field is a URL as a whole, so that its fragment can be recognised.
+  static func isURL(_ field: HTTPHeaders.Field) -> Bool {
+    ["Location", "Content-Location", "Referer"].contains { FieldSyntax.isSameName($0, field.name) }
   }
 
   /// The beginning of text, or the whole text if a later `@` could make the beginning part of a password.
