@@ -17,8 +17,16 @@ extension Explanation.Decision: CustomStringConvertible {
     case .authentication(let decision): decision.sentence
     case .cookies(let decision): decision.sentence
     case .cache(let decision): decision.sentence
-    case .connection(let connection): connection.sentence
-    case .expectation(let decision): decision.sentence
+    case .connection(.opened(let address, let version)):
+      "a connection\(Self.place(address)) was opened\(Self.text(version))"
+    case .connection(.reused(let address, let version)):
+      "the open connection\(Self.place(address)) was used\(Self.text(version))"
+    case .expectation(.sent(.option)): "the body waits for 100 Continue, as the option expectsContinue says"
+    case .expectation(.sent(.largeBody(let minimum))):
+      "the body waits for 100 Continue, because it is larger than \(minimum) bytes"
+    case .expectation(.notSent(let reason)): "the body does not wait for 100 Continue: \(reason.text)"
+    case .expectation(.refused):
+      "the server refused the expectation (417), so the request is sent again without it"
     case .contentCoding(.decoded): "the body is decoded, and Content-Encoding and Content-Length are removed"
     case .contentCoding(.kept(let coding, .off)):
       "the body stays encoded (\(InvalidInput.printable(coding))): decompression is off"
@@ -50,7 +58,9 @@ extension Explanation.Decision: CustomStringConvertible {
     case .retry(.repeated(_, .staleConnection)): "RFC 9112 §9.3.1"
     case .retry(.repeated), .retry(.refused(.notIdempotent)): "RFC 9110 §9.2.2"
     case .retry: nil
-    case .authentication(let decision): decision.reference
+    case .authentication(.addedAtOnce(_, let party)), .authentication(.answered(_, _, let party)),
+      .authentication(.unanswered(_, let party)):
+      party == .server ? "RFC 9110 §11.6" : "RFC 9110 §11.7"
     case .cookies(let decision): decision.reference
     case .cache(let decision): decision.reference
     case .expectation(.notSent(.option)), .contentCoding(.kept(_, .off)), .connection, .limit, .load, .hedging: nil
@@ -59,6 +69,9 @@ extension Explanation.Decision: CustomStringConvertible {
     case .status: nil
     }
   }
+
+  private static func place(_ address: String?) -> String { address.map { " to \($0)" } ?? "" }
+  private static func text(_ version: HTTPVersion?) -> String { version.map { " (HTTP/\($0))" } ?? "" }
 
   /// Names as a list: `a, b and c`.
   fileprivate static func list(_ names: [String]) -> String {
@@ -191,13 +204,6 @@ extension Explanation.Authentication {
     case .unanswered(let reason, let party): "the challenge of the \(party) was not answered: \(reason.text)"
     }
   }
-
-  fileprivate var reference: String {
-    switch self {
-    case .addedAtOnce(_, .server), .answered(_, _, .server), .unanswered(_, .server): "RFC 9110 §11.6"
-    case .addedAtOnce(_, .proxy), .answered(_, _, .proxy), .unanswered(_, .proxy): "RFC 9110 §11.7"
-    }
-  }
 }
 
 extension Explanation.Authentication.Reason {
@@ -265,29 +271,6 @@ extension Explanation.Cookies.Refusal {
     case .unrestricted: "it has SameSite=None, but not Secure"
     case .prefix: "its name begins with __Secure- or __Host-, but it lacks what that requires"
     case .hidesSecure: "it would replace a secure cookie, but did not come over https"
-    }
-  }
-}
-
-extension Explanation.Connection {
-  fileprivate var sentence: String {
-    switch self {
-    case .opened(let address, let version): "a connection\(Self.place(address)) was opened\(Self.text(version))"
-    case .reused(let address, let version): "the open connection\(Self.place(address)) was used\(Self.text(version))"
-    }
-  }
-
-  private static func place(_ address: String?) -> String { address.map { " to \($0)" } ?? "" }
-  private static func text(_ version: HTTPVersion?) -> String { version.map { " (HTTP/\($0))" } ?? "" }
-}
-
-extension Explanation.Expectation {
-  fileprivate var sentence: String {
-    switch self {
-    case .sent(.option): "the body waits for 100 Continue, as the option expectsContinue says"
-    case .sent(.largeBody(let minimum)): "the body waits for 100 Continue, because it is larger than \(minimum) bytes"
-    case .notSent(let reason): "the body does not wait for 100 Continue: \(reason.text)"
-    case .refused: "the server refused the expectation (417), so the request is sent again without it"
     }
   }
 }
