@@ -22,7 +22,6 @@ final class ProgressLanes: Sendable {
     state = Locked(State(idle: (0..<width).map { DispatchQueue(label: "Martlet.Progress.\($0)") }))
   }
 
-  /// Runs work on a lane, as soon as one is free.
   func run(_ work: @escaping Work) {
     let lane: DispatchQueue? = state.withLock {
       if let lane = $0.idle.popLast() { return lane }

@@ -64,7 +64,6 @@ extension Explanation.Cache.Reason {
     text.hasPrefix("it ") ? "the stored response \(text.dropFirst(3))" : text
   }
 
-  /// The reason in plain English.
   var phrase: String {
     switch self {
     case .fresh: "it is fresh"

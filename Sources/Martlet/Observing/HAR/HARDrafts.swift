@@ -9,27 +9,7 @@ struct HARDrafts {
   /// The maximum number of calls; events may be lost, so that calls never end.
   static let limit = 10_000
 
-  fileprivate struct Draft {
-    let exchange: InstrumentEvent.Exchange
-    let start: Duration
-    var head: (InstrumentEvent.Head, at: Duration)?
-    var phases: [HTTPError.Phase: Duration] = [:]
-    var summary: (InstrumentEvent.Summary, at: Duration)?
-  }
-
-  fileprivate struct Call {
-    let mask: HARMask
-    let maximumBodyBytes: Int
-    var drafts: [Int: Draft] = [:]
-    var decisions: [Explanation.Entry] = []
-    /// The number of the last exchange; 0 before the first.
-    var last = 0
-    var isOver = false
-    /// Why the call failed.
-    var failure: String?
-  }
-
-  private var calls: [RequestID: Call] = [:]
+  private var calls: [RequestID: CallDraft] = [:]
   /// The number of calls that were given up, because there were too many.
   private(set) var lostCount = 0
 
@@ -52,7 +32,7 @@ struct HARDrafts {
         lostCount += 1
       }
       let mask = HARMask(redaction: redaction ?? event.call.redaction)
-      calls[id] = Call(mask: mask, maximumBodyBytes: maximumBodyBytes)
+      calls[id] = CallDraft(mask: mask, maximumBodyBytes: maximumBodyBytes)
       return []
     }
     guard let index = calls.index(forKey: id) else { return [] }
@@ -62,14 +42,24 @@ struct HARDrafts {
   }
 }
 
-extension HARDrafts.Call {
-  fileprivate var isDone: Bool { isOver && drafts.isEmpty }
+/// What is known of a call.
+private struct CallDraft {
+  let mask: HARMask
+  let maximumBodyBytes: Int
+  var drafts: [Int: ExchangeDraft] = [:]
+  var decisions: [Explanation.Entry] = []
+  /// The number of the last exchange; 0 before the first.
+  var last = 0
+  var isOver = false
+  var failure: String?
 
-  fileprivate mutating func take(_ event: InstrumentEvent) -> [HAREntry] {
+  var isDone: Bool { isOver && drafts.isEmpty }
+
+  mutating func take(_ event: InstrumentEvent) -> [HAREntry] {
     switch event.kind {
     case .began, .attempt: return []
     case .exchangeBegan(let exchange):
-      defer { drafts[exchange.number] = HARDrafts.Draft(exchange: exchange, start: event.time) }
+      defer { drafts[exchange.number] = ExchangeDraft(exchange: exchange, start: event.time) }
       last = exchange.number
       return takeOver()
     case .phase(let phase, let exchange): drafts[exchange]?.phases[phase] = event.time
@@ -91,8 +81,7 @@ extension HARDrafts.Call {
     return []
   }
 
-  /// The entries of exchanges that are over.
-  fileprivate mutating func takeOver() -> [HAREntry] {
+  mutating func takeOver() -> [HAREntry] {
     let over = drafts.filter { $0.value.summary != nil }.sorted { $0.key < $1.key }
     return over.map { number, draft in
       drafts[number] = nil
@@ -108,8 +97,7 @@ extension HARDrafts.Call {
     }
   }
 
-  /// The entries of exchanges that are not over.
-  fileprivate func open() -> [HAREntry] {
+  func open() -> [HAREntry] {
     drafts.sorted { $0.key < $1.key }.map { _, draft in
       var entry = draft.entry(decisions.map { mask.text($0.description) }, mask, maximumBodyBytes)
       entry.failure = entry.failure ?? "not over when the recording ended"
@@ -118,7 +106,7 @@ extension HARDrafts.Call {
   }
 
   /// The entry of a call that needed no exchange.
-  fileprivate func entry(
+  func entry(
     of call: InstrumentEvent.Call, _ end: RequestEvent.End, _ time: Duration
   ) -> HAREntry {
     var response = HAREntry.Response(status: 0)
@@ -145,8 +133,15 @@ extension HARDrafts.Call {
   }
 }
 
-extension HARDrafts.Draft {
-  fileprivate func entry(_ decisions: [String], _ mask: HARMask, _ limit: Int) -> HAREntry {
+/// What is known of an exchange.
+private struct ExchangeDraft {
+  let exchange: InstrumentEvent.Exchange
+  let start: Duration
+  var head: (InstrumentEvent.Head, at: Duration)?
+  var phases: [HTTPError.Phase: Duration] = [:]
+  var summary: (InstrumentEvent.Summary, at: Duration)?
+
+  func entry(_ decisions: [String], _ mask: HARMask, _ limit: Int) -> HAREntry {
     var response = head.map { mask.response($0.0) } ?? HAREntry.Response(status: 0)
     response.body = head.map { body(of: $0.0, mask, limit) }
     response.bodySize = Self.size(summary?.0.receivedBytes, response.body)

@@ -39,13 +39,11 @@ package struct JSONText {
     needsComma = false
   }
 
-  /// Writes a member whose value is an object.
   mutating func object(_ name: StaticString, _ write: (inout JSONText) -> Void) {
     self.name(name)
     object(write)
   }
 
-  /// Writes a member whose value is an array.
   mutating func array<Elements: Sequence>(
     _ name: StaticString, _ elements: Elements, _ write: (Elements.Element, inout JSONText) -> Void
   ) {

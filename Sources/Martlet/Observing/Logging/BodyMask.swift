@@ -206,8 +206,6 @@ struct BodyMask {
   private static let mask = Array("***".utf8)
   private static let quotedMask = Array("\"***\"".utf8)
 
-  // MARK: Parts
-
   private mutating func hides(_ text: ArraySlice<UInt8>, _ coding: SecretNames.Coding) -> Bool {
     steps += text.count
     SecretNames.fold(text, coding, into: &name)

@@ -126,7 +126,6 @@ extension HTTPRequest {
     }
   }
 
-  /// Adds a credential that is sent preemptively.
   fileprivate mutating func add(_ credential: Credential?, _ url: AbsoluteURL) {
     guard let credential, credential.isSentUnasked, !headers.contains("Authorization") else { return }
     headers["Authorization"] = try? Answer(unasked: credential).field(method: method, url: url)
@@ -175,7 +174,6 @@ extension HTTPClient {
 }
 
 extension ClientSettings {
-  /// The jar whose cookies a request carries.
   fileprivate func shelf(for options: ResolvedOptions) -> CookieShelf? {
     switch options.cookies.kind {
     case .automatic: jar.shelf

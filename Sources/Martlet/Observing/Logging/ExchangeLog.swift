@@ -26,8 +26,6 @@ struct ExchangeLog: Sendable {
     throttledBefore = throttledTime?.total ?? .zero
   }
 
-  // MARK: What happens
-
   func sends(_ request: HTTPRequest) {
     if detail.contains(.lifecycle) {
       let method = InvalidInput.printable(request.method.rawValue)
@@ -73,8 +71,6 @@ struct ExchangeLog: Sendable {
     write("= \(LogText.bytes(count)) in \(elapsed)\(isWhole ? "" : ", not read to the end")")
   }
 
-  // MARK: Lines
-
   private func write(_ line: String) { sink.write("\(prefix) \(line)") }
 
   private func write(_ headers: HTTPHeaders, _ mark: String) {
@@ -112,8 +108,6 @@ struct ExchangeLog: Sendable {
       }
     }
   }
-
-  // MARK: Parts of lines
 
   private var elapsed: String { HTTPError.text(timeline.now() - start) }
 

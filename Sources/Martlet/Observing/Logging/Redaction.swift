@@ -66,8 +66,6 @@ public struct Redaction: Sendable, Hashable {
     return copy
   }
 
-  // MARK: Questions
-
   package var hidesBodies: Bool { rule == .everything }
 
   /// Whether only explicitly added names are hidden.
@@ -96,7 +94,6 @@ public struct Redaction: Sendable, Hashable {
     return hides(foldedItem: folded)
   }
 
-  /// Whether values with this folded name are masked.
   func hides(foldedItem name: [UInt8]) -> Bool {
     if hiddenItems.contains(name) { return true }
     if shownItems.contains(name) { return false }
