@@ -181,7 +181,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 
   /// A copy that reports each chunk to a watcher when it is read.
-  func watched(by watch: some BodyWatcher) -> ResponseBody {
+  func watched(by watch: some BodyObserver) -> ResponseBody {
     if let data = immediate {
       watch.took(data)
       watch.ended(nil)
@@ -216,7 +216,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 }
 
 /// Sees the chunks of a body as they are read, and its end.
-protocol BodyWatcher: Sendable {
+protocol BodyObserver: Sendable {
   func took(_ piece: Data)
   func ended(_ error: (any Error)?)
 }

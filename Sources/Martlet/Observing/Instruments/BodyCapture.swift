@@ -2,7 +2,7 @@ import MartletBase
 import Foundation
 
 /// The beginnings of the bodies of an exchange, for instruments.
-final class BodyCapture: BodyWatcher {
+final class BodyCapture: BodyObserver {
   private struct State {
     var sent: InstrumentEvent.Body?
     var received: Data?

@@ -135,8 +135,9 @@ struct BodyMask {
         }
       } else if octet == UInt8(ascii: "-") || 0x30...0x39 ~= octet {
         let close = bytes[index..<end].firstIndex { !Self.numberOctets.contains($0) } ?? end
+        result.append(UInt8(ascii: "0"))
         steps += close - index
-        skip(to: close, writing: [UInt8(ascii: "0")])
+        index = close
       } else {
         copy(to: index + 1)
       }
