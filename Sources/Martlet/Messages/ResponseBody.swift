@@ -176,7 +176,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 
   /// A copy that reports each chunk to a watcher when it is read.
-  func watched(by watch: BodyWatch) -> ResponseBody {
+  func watched(by watch: some BodyObserver) -> ResponseBody {
     if let data = immediate {
       watch.took(data)
       watch.ended(nil)
@@ -208,6 +208,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
       return try await withAbort(exchange.abortSource, pull)
     }
   }
+}
+
+/// Sees the chunks of a body as they are read, and its end.
+protocol BodyObserver: Sendable {
+  func took(_ piece: Data)
+  func ended(_ error: (any Error)?)
 }
 
 /// Ends the exchange of a body that is no longer read.

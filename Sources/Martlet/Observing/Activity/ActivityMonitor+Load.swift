@@ -59,11 +59,9 @@ extension ClientCore {
       } else {
         state.running = gate.inFlight
       }
-      if let limit = gate.limit {
-        state.limit = limit.value
-        state.latency = limit.latency.map { .seconds($0) }
-        state.baseline = limit.baseline.map { .seconds($0) }
-      }
+      state.limit = gate.limit?.value
+      state.latency = gate.limit?.latency.map { .seconds($0) }
+      state.baseline = gate.limit?.baseline.map { .seconds($0) }
       switch gate.circuit.state {
       case .closed: state.circuit = .closed
       case .open(let until): state.circuit = .open(for: max(until - now, .zero))

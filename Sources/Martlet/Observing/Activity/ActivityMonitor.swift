@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Observes the activity of a client.
 ///
 /// Snapshots are created on request; without an observer, only counters are updated.
@@ -41,23 +43,25 @@ public actor ActivityMonitor {
   /// - Returns: The current state, then each change.
   public nonisolated func indicator(hideAfter: Duration) -> AsyncStream<Bool> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let shown = Shown()
+      let last = Locked((isOn: nil as Bool?, use: Duration.zero))
       watch(continuation) { core in
         let version = core.changes.version
         let isInUse = core.snapshot().isNetworkInUse
-        let rest = max(core.lastUse, shown.lastUse) + hideAfter - core.timeline.now()
-        if isInUse {
-          if shown.change(to: true) { continuation.yield(true) }
-          await core.changes.wait(after: version)
-          // A call whose retry delay begins stops using the network without ending.
-          shown.lastUse = core.timeline.now()
-        } else if shown.isOn && rest > .zero {
+        let (wasOn, lastUse) = last.withLock { $0 }
+        let rest = max(core.lastUse, lastUse) + hideAfter - core.timeline.now()
+        let isOn = isInUse || wasOn == true && rest > .zero
+        if isOn != wasOn {
+          last.withLock { $0.isOn = isOn }
+          continuation.yield(isOn)
+        }
+        if isOn && !isInUse {
           // Another use in the meantime moves `lastUse`; the next step waits again.
           try await core.timeline.watch(rest)
         } else {
-          if shown.change(to: false) { continuation.yield(false) }
           await core.changes.wait(after: version)
         }
+        // A call whose retry delay begins stops using the network without ending.
+        if isInUse { last.withLock { $0.use = core.timeline.now() } }
       }
     }
   }

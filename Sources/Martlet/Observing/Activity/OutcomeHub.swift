@@ -28,7 +28,6 @@ final class OutcomeHub: Sendable {
     for case let listener as Listener<E.Output> in listeners?.values ?? [:].values { listener.tell(event) }
   }
 
-  /// Creates a stream of the outcomes of a type.
   func stream<E: Endpoint>(of type: E.Type, keeping limit: Int) -> AsyncStream<EndpointEvent<E.Output>> {
     let (events, end) = AsyncStream.makeStream(
       of: EndpointEvent<E.Output>.self, bufferingPolicy: .bufferingNewest(max(1, limit)))

@@ -22,23 +22,22 @@ final class ProgressLanes: Sendable {
     state = Locked(State(idle: (0..<width).map { DispatchQueue(label: "Martlet.Progress.\($0)") }))
   }
 
-  /// Runs work on a lane, as soon as one is free.
   func run(_ work: @escaping Work) {
     let lane: DispatchQueue? = state.withLock {
       if let lane = $0.idle.popLast() { return lane }
       $0.waiting.append(work)
       return nil
     }
-    lane?.async { self.work(work, on: lane) }
+    if let lane { lane.async { self.work(work, on: lane) } }
   }
 
-  private func work(_ first: @escaping Work, on lane: DispatchQueue?) {
+  private func work(_ first: @escaping Work, on lane: DispatchQueue) {
     var work: Work? = first
     while let current = work {
       current()
       work = state.withLock {
         if let next = $0.waiting.popFirst() { return next }
-        if let lane { $0.idle.append(lane) }
+        $0.idle.append(lane)
         return nil
       }
     }

@@ -40,13 +40,6 @@ public struct TransferProgress: Sendable, Hashable {
   /// A progress of zero bytes.
   public init() {}
 
-  init(sent: Int64, received: Int64, expectedToSend: Int64?, expectedToReceive: Int64?) {
-    self.sent = sent
-    self.received = received
-    self.expectedToSend = expectedToSend
-    self.expectedToReceive = expectedToReceive
-  }
-
   /// The fraction of the request body sent, from 0 to 1, or `nil` if its length is unknown.
   public var fractionSent: Double? {
     isFinished ? 1 : Self.larger(Self.fraction(sent, of: expectedToSend), leastSent)

@@ -27,8 +27,9 @@ extension Explanation.Cache {
     case .used(.fresh, _), .revalidated(.stale, _): "RFC 9111 §4.2"
     case .used(.staleAllowed, _): "RFC 9111 §4.2.4"
     case .usedAndRefreshed: "RFC 5861 §3"
-    case .notStored(.failure): nil
-    case .used, .revalidated(.alwaysRevalidate, _), .fetched(.neverRead, _), .off, .notStored(.neverWrite): nil
+    case .used, .revalidated(.alwaysRevalidate, _), .fetched(.neverRead, _), .off, .notStored(.neverWrite),
+      .notStored(.failure):
+      nil
     case .revalidated(.tooOld, _): "RFC 9111 §5.2.1.1"
     case .revalidated(.notFreshEnough, _): "RFC 9111 §5.2.1.3"
     case .revalidated(.requestForbids, _): "RFC 9111 §5.2.1.4"
@@ -37,8 +38,7 @@ extension Explanation.Cache {
     case .completed: "RFC 9111 §3.4"
     case .fetched(.noVariant, _): "RFC 9111 §4.1"
     case .fetched(.requestForbids, _): "RFC 9111 §5.2.1.5"
-    case .fetched, .failed: "RFC 9111 §4"
-    case .shared: "RFC 9111 §4"
+    case .fetched, .failed, .shared: "RFC 9111 §4"
     case .stored, .notStored: "RFC 9111 §3"
     case .fallback: "RFC 5861 §4"
     }
@@ -64,7 +64,6 @@ extension Explanation.Cache.Reason {
     text.hasPrefix("it ") ? "the stored response \(text.dropFirst(3))" : text
   }
 
-  /// The reason in plain English.
   var phrase: String {
     switch self {
     case .fresh: "it is fresh"

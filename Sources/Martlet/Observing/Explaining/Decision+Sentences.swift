@@ -5,20 +5,40 @@ extension Explanation.Decision: CustomStringConvertible {
   /// The decision and its reason in one sentence, without a full stop.
   public var sentence: String {
     switch self {
-    case .request(let change): change.sentence
-    case .guards(let admission): admission.sentence
+    case .request(.movedURLCredential(let host)):
+      "the user name and the password of the URL are a credential for \(host), and are not sent in the URL"
+    case .request(.withheldDefaults(let names, let host)):
+      "the client's \(Self.list(names)) is for the server of its base URL only, and is not sent to \(host)"
+    case .guards(.admitted(let host)): "the guards admit \(host)"
+    case .guards(.refused(let message)): message
     case .transportSecurity(let decision): decision.sentence
     case .redirect(let redirect): redirect.sentence
     case .retry(let retry): retry.sentence
     case .authentication(let decision): decision.sentence
     case .cookies(let decision): decision.sentence
     case .cache(let decision): decision.sentence
-    case .connection(let connection): connection.sentence
-    case .expectation(let decision): decision.sentence
-    case .contentCoding(let decision): decision.sentence
+    case .connection(.opened(let address, let version)):
+      "a connection\(Self.place(address)) was opened\(Self.text(version))"
+    case .connection(.reused(let address, let version)):
+      "the open connection\(Self.place(address)) was used\(Self.text(version))"
+    case .expectation(.sent(.option)): "the body waits for 100 Continue, as the option expectsContinue says"
+    case .expectation(.sent(.largeBody(let minimum))):
+      "the body waits for 100 Continue, because it is larger than \(minimum) bytes"
+    case .expectation(.notSent(let reason)): "the body does not wait for 100 Continue: \(reason.text)"
+    case .expectation(.refused):
+      "the server refused the expectation (417), so the request is sent again without it"
+    case .contentCoding(.decoded): "the body is decoded, and Content-Encoding and Content-Length are removed"
+    case .contentCoding(.kept(let coding, .off)):
+      "the body stays encoded (\(InvalidInput.printable(coding))): decompression is off"
+    case .contentCoding(.kept(let coding, .partialContent)):
+      "the body stays encoded (\(InvalidInput.printable(coding))): a part of a coded body cannot be decoded"
     case .load(let decision): decision.sentence
     case .hedging(let decision): decision.sentence
-    case .limit(let limit): limit.sentence
+    case .limit(.time(let message)): message
+    case .limit(.bodyBytes(let maximum)): "the body has more than \(maximum) bytes"
+    case .limit(.errorBodyBytes(let maximum)): "only the first \(maximum) bytes of the body were kept"
+    case .limit(.dataBudget(let left, let time)):
+      "the data budget has \(left) bytes left for the next \(HTTPError.text(time)), which is not enough"
     case .status(.accepted(let status)): "the status \(status.rawValue) is accepted"
     case .status(.refused(let status)): "the status \(status.rawValue) is an error"
     }
@@ -29,10 +49,18 @@ extension Explanation.Decision: CustomStringConvertible {
     switch self {
     case .request(.movedURLCredential): "RFC 3986 §3.2.1"
     case .request(.withheldDefaults), .guards: nil
-    case .transportSecurity(let decision): decision.reference
+    case .transportSecurity(.upgraded): "RFC 6797 §8.3"
+    case .transportSecurity: "RFC 6797 §8.1"
     case .redirect(let redirect): redirect.reference
-    case .retry(let retry): retry.reference
-    case .authentication(let decision): decision.reference
+    case .retry(.repeated(_, .unprocessed)): "RFC 9113 §8.7"
+    case .retry(.repeated(_, .needsHTTP11)): "RFC 9113 §7"
+    case .retry(.repeated(_, .retryAfter)), .retry(.ended(.retryAfterTooLong)): "RFC 9110 §10.2.3"
+    case .retry(.repeated(_, .staleConnection)): "RFC 9112 §9.3.1"
+    case .retry(.repeated), .retry(.refused(.notIdempotent)): "RFC 9110 §9.2.2"
+    case .retry: nil
+    case .authentication(.addedAtOnce(_, let party)), .authentication(.answered(_, _, let party)),
+      .authentication(.unanswered(_, let party)):
+      party == .server ? "RFC 9110 §11.6" : "RFC 9110 §11.7"
     case .cookies(let decision): decision.reference
     case .cache(let decision): decision.reference
     case .expectation(.notSent(.option)), .contentCoding(.kept(_, .off)), .connection, .limit, .load, .hedging: nil
@@ -42,31 +70,14 @@ extension Explanation.Decision: CustomStringConvertible {
     }
   }
 
+  private static func place(_ address: String?) -> String { address.map { " to \($0)" } ?? "" }
+  private static func text(_ version: HTTPVersion?) -> String { version.map { " (HTTP/\($0))" } ?? "" }
+
   /// Names as a list: `a, b and c`.
   fileprivate static func list(_ names: [String]) -> String {
     let names = names.map { InvalidInput.printable($0) }
     guard let last = names.last, names.count > 1 else { return names.first ?? "" }
     return "\(names.dropLast().joined(separator: ", ")) and \(last)"
-  }
-}
-
-extension Explanation.RequestChange {
-  fileprivate var sentence: String {
-    switch self {
-    case .movedURLCredential(let host):
-      "the user name and the password of the URL are a credential for \(host), and are not sent in the URL"
-    case .withheldDefaults(let names, let host):
-      "the client's \(Explanation.Decision.list(names)) is for the server of its base URL only, and is not sent to \(host)"
-    }
-  }
-}
-
-extension Explanation.Admission {
-  fileprivate var sentence: String {
-    switch self {
-    case .admitted(let host): "the guards admit \(host)"
-    case .refused(let message): message
-    }
   }
 }
 
@@ -78,13 +89,6 @@ extension Explanation.TransportSecurity {
       "\(host)\(includesSubdomains ? " and its subdomains use" : " uses") https only for \(seconds) s"
     case .forgotten(let host): "\(host) is no HSTS host any more: its max-age is 0"
     case .ignored(let host, let reason): "Strict-Transport-Security of \(host) was ignored: \(reason.text)"
-    }
-  }
-
-  fileprivate var reference: String {
-    switch self {
-    case .upgraded: "RFC 6797 §8.3"
-    case .noted, .forgotten, .ignored: "RFC 6797 §8.1"
     }
   }
 }
@@ -161,17 +165,6 @@ extension Explanation.Retry {
     case .ended(let reason): "the request is not repeated: \(reason.text)"
     }
   }
-
-  fileprivate var reference: String? {
-    switch self {
-    case .repeated(_, .unprocessed): "RFC 9113 §8.7"
-    case .repeated(_, .needsHTTP11): "RFC 9113 §7"
-    case .repeated(_, .retryAfter), .ended(.retryAfterTooLong): "RFC 9110 §10.2.3"
-    case .repeated(_, .staleConnection): "RFC 9112 §9.3.1"
-    case .repeated, .refused(.notIdempotent): "RFC 9110 §9.2.2"
-    case .refused, .ended: nil
-    }
-  }
 }
 
 extension Explanation.Retry.Cause {
@@ -209,13 +202,6 @@ extension Explanation.Authentication {
       "the challenge of the \(party) was answered (\(scheme)"
         + "\(realm.map { ", realm \"\(InvalidInput.printable($0))\"" } ?? ""))"
     case .unanswered(let reason, let party): "the challenge of the \(party) was not answered: \(reason.text)"
-    }
-  }
-
-  fileprivate var reference: String {
-    switch self {
-    case .addedAtOnce(_, .server), .answered(_, _, .server), .unanswered(_, .server): "RFC 9110 §11.6"
-    case .addedAtOnce(_, .proxy), .answered(_, _, .proxy), .unanswered(_, .proxy): "RFC 9110 §11.7"
     }
   }
 }
@@ -289,58 +275,12 @@ extension Explanation.Cookies.Refusal {
   }
 }
 
-extension Explanation.Connection {
-  fileprivate var sentence: String {
-    switch self {
-    case .opened(let address, let version): "a connection\(Self.place(address)) was opened\(Self.text(version))"
-    case .reused(let address, let version): "the open connection\(Self.place(address)) was used\(Self.text(version))"
-    }
-  }
-
-  private static func place(_ address: String?) -> String { address.map { " to \($0)" } ?? "" }
-  private static func text(_ version: HTTPVersion?) -> String { version.map { " (HTTP/\($0))" } ?? "" }
-}
-
-extension Explanation.Expectation {
-  fileprivate var sentence: String {
-    switch self {
-    case .sent(.option): "the body waits for 100 Continue, as the option expectsContinue says"
-    case .sent(.largeBody(let minimum)): "the body waits for 100 Continue, because it is larger than \(minimum) bytes"
-    case .notSent(let reason): "the body does not wait for 100 Continue: \(reason.text)"
-    case .refused: "the server refused the expectation (417), so the request is sent again without it"
-    }
-  }
-}
-
 extension Explanation.Expectation.Refusal {
   fileprivate var text: String {
     switch self {
     case .option: "the option expectsContinue says so"
     case .silentServer: "the server did not answer Expect: 100-continue before, or refused it"
     case .shortIdleLimit(let limit): "the idle limit of \(HTTPError.text(limit)) could pass meanwhile"
-    }
-  }
-}
-
-extension Explanation.ContentCoding {
-  fileprivate var sentence: String {
-    switch self {
-    case .decoded: "the body is decoded, and Content-Encoding and Content-Length are removed"
-    case .kept(let coding, .off): "the body stays encoded (\(InvalidInput.printable(coding))): decompression is off"
-    case .kept(let coding, .partialContent):
-      "the body stays encoded (\(InvalidInput.printable(coding))): a part of a coded body cannot be decoded"
-    }
-  }
-}
-
-extension Explanation.Limit {
-  fileprivate var sentence: String {
-    switch self {
-    case .time(let message): message
-    case .bodyBytes(let maximum): "the body has more than \(maximum) bytes"
-    case .dataBudget(let left, let time):
-      "the data budget has \(left) bytes left for the next \(HTTPError.text(time)), which is not enough"
-    case .errorBodyBytes(let maximum): "only the first \(maximum) bytes of the body were kept"
     }
   }
 }

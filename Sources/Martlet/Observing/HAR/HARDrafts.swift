@@ -9,34 +9,7 @@ struct HARDrafts {
   /// The maximum number of calls; events may be lost, so that calls never end.
   static let limit = 10_000
 
-  fileprivate struct Draft {
-    let exchange: InstrumentEvent.Exchange
-    let start: Duration
-    var head: (InstrumentEvent.Head, at: Duration)?
-    var phases: [HTTPError.Phase: Duration] = [:]
-    var summary: (InstrumentEvent.Summary, at: Duration)?
-  }
-
-  fileprivate struct Call {
-    let mask: HARMask
-    let maximumBodyBytes: Int
-    var drafts: [Int: Draft] = [:]
-    var decisions: [Explanation.Entry] = []
-    /// The number of the last exchange; 0 before the first.
-    var last = 0
-    var isOver = false
-    /// Why the call failed.
-    var failure: String?
-  }
-
-  /// What to record.
-  struct Rules {
-    /// The recorder's, or else the client's is used.
-    let redaction: Redaction?
-    let maximumBodyBytes: Int
-  }
-
-  private var calls: [RequestID: Call] = [:]
+  private var calls: [RequestID: CallDraft] = [:]
   /// The number of calls that were given up, because there were too many.
   private(set) var lostCount = 0
 
@@ -49,15 +22,17 @@ struct HARDrafts {
   func open() -> [HAREntry] { calls.keys.sorted().flatMap { calls[$0]?.open() ?? [] } }
 
   /// Notes an event; returns the entries that it completes.
-  mutating func take(_ event: InstrumentEvent, _ rules: Rules) -> [HAREntry] {
+  ///
+  /// Without a redaction of the recorder, the client's is used.
+  mutating func take(_ event: InstrumentEvent, _ redaction: Redaction?, maximumBodyBytes: Int) -> [HAREntry] {
     let id = event.call.id
     if case .began = event.kind {
       if calls.count >= Self.limit, let oldest = calls.keys.min() {
         calls[oldest] = nil
         lostCount += 1
       }
-      calls[id] = Call(
-        mask: HARMask(redaction: rules.redaction ?? event.call.redaction), maximumBodyBytes: rules.maximumBodyBytes)
+      let mask = HARMask(redaction: redaction ?? event.call.redaction)
+      calls[id] = CallDraft(mask: mask, maximumBodyBytes: maximumBodyBytes)
       return []
     }
     guard let index = calls.index(forKey: id) else { return [] }
@@ -67,14 +42,24 @@ struct HARDrafts {
   }
 }
 
-extension HARDrafts.Call {
-  fileprivate var isDone: Bool { isOver && drafts.isEmpty }
+/// What is known of a call.
+private struct CallDraft {
+  let mask: HARMask
+  let maximumBodyBytes: Int
+  var drafts: [Int: ExchangeDraft] = [:]
+  var decisions: [Explanation.Entry] = []
+  /// The number of the last exchange; 0 before the first.
+  var last = 0
+  var isOver = false
+  var failure: String?
 
-  fileprivate mutating func take(_ event: InstrumentEvent) -> [HAREntry] {
+  var isDone: Bool { isOver && drafts.isEmpty }
+
+  mutating func take(_ event: InstrumentEvent) -> [HAREntry] {
     switch event.kind {
     case .began, .attempt: return []
     case .exchangeBegan(let exchange):
-      defer { drafts[exchange.number] = HARDrafts.Draft(exchange: exchange, start: event.time) }
+      defer { drafts[exchange.number] = ExchangeDraft(exchange: exchange, start: event.time) }
       last = exchange.number
       return takeOver()
     case .phase(let phase, let exchange): drafts[exchange]?.phases[phase] = event.time
@@ -96,8 +81,7 @@ extension HARDrafts.Call {
     return []
   }
 
-  /// The entries of exchanges that are over.
-  fileprivate mutating func takeOver() -> [HAREntry] {
+  mutating func takeOver() -> [HAREntry] {
     let over = drafts.filter { $0.value.summary != nil }.sorted { $0.key < $1.key }
     return over.map { number, draft in
       drafts[number] = nil
@@ -113,8 +97,7 @@ extension HARDrafts.Call {
     }
   }
 
-  /// The entries of exchanges that are not over.
-  fileprivate func open() -> [HAREntry] {
+  func open() -> [HAREntry] {
     drafts.sorted { $0.key < $1.key }.map { _, draft in
       var entry = draft.entry(decisions.map { mask.text($0.description) }, mask, maximumBodyBytes)
       entry.failure = entry.failure ?? "not over when the recording ended"
@@ -123,27 +106,24 @@ extension HARDrafts.Call {
   }
 
   /// The entry of a call that needed no exchange.
-  fileprivate func entry(
+  func entry(
     of call: InstrumentEvent.Call, _ end: RequestEvent.End, _ time: Duration
   ) -> HAREntry {
-    let request = HAREntry.Request(
-      method: call.request.method.rawValue, url: mask.url(of: call.request), headers: mask.headers(call.request.headers)
-    )
-    var entry = HAREntry(startedAt: call.date, request: request, response: HAREntry.Response(status: 0))
+    var response = HAREntry.Response(status: 0)
     if case .succeeded(let status) = end {
-      entry.response.status = status.rawValue
-      entry.response.statusText = status.reasonPhrase
+      response = HAREntry.Response(status: status.rawValue, statusText: status.reasonPhrase)
     }
-    entry.isFromCache = decisions.contains { entry in
-      switch entry.decision {
+    let isFromCache = decisions.contains {
+      switch $0.decision {
       case .cache(.used), .cache(.usedAndRefreshed), .cache(.fallback): true
       default: false
       }
     }
-    entry.failure = failure
+    var entry = HAREntry(
+      startedAt: call.date, request: mask.request(call.request), response: response, failure: failure,
+      explanation: decisions.map { mask.text($0.description) }, call: "\(call.id)", tag: call.tag.map(mask.text),
+      isFromCache: isFromCache)
     entry.timings.wait = time
-    entry.explanation = decisions.map { mask.text($0.description) }
-    entry.add(call, mask)
     return entry
   }
 
@@ -153,38 +133,29 @@ extension HARDrafts.Call {
   }
 }
 
-extension HARDrafts.Draft {
-  fileprivate func entry(_ decisions: [String], _ mask: HARMask, _ limit: Int) -> HAREntry {
-    let end = summary?.at ?? start
-    let sent = exchange.request
-    var request = HAREntry.Request(
-      method: sent.method.rawValue, url: mask.url(of: sent), headers: mask.headers(sent.headers))
-    let version = head.flatMap(\.0.httpVersion).map { "HTTP/\($0)" } ?? ""
-    request.httpVersion = version
-    request.body = summary?.0.sentBody.flatMap { Self.body($0, sent.headers, mask, limit) }
-    request.bodySize = Self.size(summary?.0.sentBytes, request.body)
-    var response = HAREntry.Response(status: head?.0.status.rawValue ?? 0)
-    if let head = head?.0 {
-      response.statusText = mask.text(head.reasonPhrase ?? head.status.reasonPhrase)
-      response.httpVersion = version
-      response.headers = mask.headers(head.headers)
-      response.body = body(of: head, mask, limit)
-    }
+/// What is known of an exchange.
+private struct ExchangeDraft {
+  let exchange: InstrumentEvent.Exchange
+  let start: Duration
+  var head: (InstrumentEvent.Head, at: Duration)?
+  var phases: [HTTPError.Phase: Duration] = [:]
+  var summary: (InstrumentEvent.Summary, at: Duration)?
+
+  func entry(_ decisions: [String], _ mask: HARMask, _ limit: Int) -> HAREntry {
+    var response = head.map { mask.response($0.0) } ?? HAREntry.Response(status: 0)
+    response.body = head.map { body(of: $0.0, mask, limit) }
     response.bodySize = Self.size(summary?.0.receivedBytes, response.body)
-    let elapsed = start.inSeconds
-    var entry = HAREntry(
-      startedAt: exchange.call.date.addingTimeInterval(elapsed), request: request, response: response)
-    entry.timings = timings(until: end)
-    if let connection = head?.0.connection {
-      entry.remoteAddress = connection.remoteAddress
-      entry.connection = connection.localPort.map { "\($0)" }
-    }
-    entry.failure = summary?.0.failure.map { "\($0)" }
-    entry.explanation = decisions
-    entry.attempt = exchange.attempt
-    entry.hop = exchange.hop
-    entry.add(exchange.call, mask)
-    return entry
+    var request = mask.request(exchange.request)
+    request.httpVersion = response.httpVersion
+    request.body = summary?.0.sentBody.flatMap { Self.body($0, exchange.request.headers, mask, limit) }
+    request.bodySize = Self.size(summary?.0.sentBytes, request.body)
+    let connection = head?.0.connection
+    return HAREntry(
+      startedAt: exchange.call.date.addingTimeInterval(start.inSeconds), request: request, response: response,
+      timings: timings(until: summary?.at ?? start), remoteAddress: connection?.remoteAddress,
+      connection: connection?.localPort.map { "\($0)" }, failure: summary?.0.failure.map { "\($0)" },
+      explanation: decisions, call: "\(exchange.call.id)", attempt: exchange.attempt, hop: exchange.hop,
+      tag: exchange.call.tag.map(mask.text))
   }
 
   /// The durations of the phases, whose sum is the duration of the exchange.
@@ -272,12 +243,5 @@ extension HAREntry.Body {
       comment = "not recorded: secrets in it could not be masked"
     }
     if !isWhole, comment == nil { comment = "truncated" }
-  }
-}
-
-extension HAREntry {
-  fileprivate mutating func add(_ call: InstrumentEvent.Call, _ mask: HARMask) {
-    self.call = "\(call.id)"
-    tag = call.tag.map(mask.text)
   }
 }

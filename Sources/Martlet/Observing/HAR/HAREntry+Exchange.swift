@@ -11,8 +11,7 @@ extension HAREntry {
     timings: Timings, _ redaction: Redaction
   ) {
     let mask = HARMask(redaction: redaction)
-    var asked = Request(
-      method: request.method.rawValue, url: mask.url(of: request), headers: mask.headers(request.headers))
+    var asked = mask.request(request)
     if let sent {
       let type = request.headers["Content-Type"] ?? request.body?.contentType
       asked.body = Body(
@@ -22,10 +21,7 @@ extension HAREntry {
       }
       asked.bodySize = Int64(sent.count)
     }
-    var answer = Response(status: response.status.rawValue)
-    answer.statusText = mask.text(response.reasonPhrase ?? response.status.reasonPhrase)
-    answer.httpVersion = response.httpVersion.map { "HTTP/\($0)" } ?? ""
-    answer.headers = mask.headers(response.headers)
+    var answer = mask.response(InstrumentEvent.Head(response))
     answer.body = Body(
       received, of: Int64(received.count), isWhole: true, type: response.headers["Content-Type"],
       coding: response.headers["Content-Encoding"], redaction)
@@ -33,9 +29,9 @@ extension HAREntry {
       answer.body?.content = .bytes(received)
       answer.body?.comment = nil
     }
-    self.init(startedAt: startedAt, request: asked, response: answer)
-    self.timings = timings
-    remoteAddress = response.connection?.remoteAddress
+    self.init(
+      startedAt: startedAt, request: asked, response: answer, timings: timings,
+      remoteAddress: response.connection?.remoteAddress)
   }
 }
 
@@ -44,18 +40,14 @@ extension HARFile {
   package func data() -> Data {
     var text = JSONText()
     text.object { text in
-      text.name("log")
-      text.object { text in
+      text.object("log") { text in
         text.member("version", "1.2")
-        text.name("creator")
-        text.object { text in
+        text.object("creator") { text in
           text.member("name", "Martlet")
           text.member("version", HTTPClient.Configuration.version)
         }
-        text.name("pages")
-        text.array([Int]()) { _, _ in }
-        text.name("entries")
-        text.array(entries) { entry, text in
+        text.array("pages", [Int]()) { _, _ in }
+        text.array("entries", entries) { entry, text in
           text.breakLine()
           entry.write(to: &text)
         }

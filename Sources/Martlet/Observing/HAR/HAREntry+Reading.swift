@@ -1,32 +1,26 @@
 import MartletBase
 import Foundation
 
-/// Why something is not a HAR file; the message names the place in it.
-struct HARProblem: Error {
-  let message: String
-}
-
 extension HAREntry {
   /// Reads an entry as this or another program has written it.
   ///
   /// Programs omit what they do not know, and some write it in their own way, so only the method and the URL are required.
-  init(_ value: JSONValue) throws(HARProblem) {
+  init(_ value: JSONValue) throws(InvalidInput) {
     let (request, response) = (value["request"], value["response"])
-    guard let method = request["method"].string, !method.isEmpty else { throw HARProblem(message: "no request.method") }
-    guard let url = request["url"].string, !url.isEmpty else { throw HARProblem(message: "no request.url") }
-    let status = response["status"].int ?? response["status"].string.flatMap { Int($0) } ?? 0
-    let date = value["startedDateTime"].string.flatMap(Self.date) ?? Date(timeIntervalSince1970: 0)
+    guard let method = request["method"].string, !method.isEmpty else { throw InvalidInput("no request.method") }
+    guard let url = request["url"].string, !url.isEmpty else { throw InvalidInput("no request.url") }
     self.init(
-      startedAt: date, request: Request(method: method, url: url), response: Response(status: status))
-    self.request.httpVersion = request["httpVersion"].string ?? ""
-    self.request.headers = Self.headers(request["headers"])
-    self.request.bodySize = request["bodySize"].int64 ?? -1
-    self.request.body = Self.postData(request["postData"])
-    self.response.statusText = response["statusText"].string ?? ""
-    self.response.httpVersion = response["httpVersion"].string ?? ""
-    self.response.headers = Self.headers(response["headers"])
-    self.response.bodySize = response["bodySize"].int64 ?? -1
-    self.response.body = Self.body(response["content"], size: response["content"]["size"].int64)
+      startedAt: value["startedDateTime"].string.flatMap(Self.date) ?? Date(timeIntervalSince1970: 0),
+      request: Request(
+        method: method, url: url, httpVersion: request["httpVersion"].string ?? "",
+        headers: Self.headers(request["headers"]), body: Self.postData(request["postData"]),
+        bodySize: request["bodySize"].int64 ?? -1),
+      response: Response(
+        status: response["status"].int ?? response["status"].string.flatMap { Int($0) } ?? 0,
+        statusText: response["statusText"].string ?? "", httpVersion: response["httpVersion"].string ?? "",
+        headers: Self.headers(response["headers"]),
+        body: Self.body(response["content"], size: response["content"]["size"].int64),
+        bodySize: response["bodySize"].int64 ?? -1))
     timings = Timings(value["timings"])
     remoteAddress = value["serverIPAddress"].string
     connection = value["connection"].string
@@ -40,10 +34,8 @@ extension HAREntry {
     isFromCache = value["_fromCache"].bool ?? (value["_fromCache"].string != nil)
   }
 
-  private static let withFraction = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-
   private static func date(_ text: String) -> Date? {
-    (try? withFraction.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
+    (try? dates.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
   }
 
   private static func headers(_ value: JSONValue) -> HTTPHeaders {
@@ -109,9 +101,7 @@ extension HAREntry.Timings {
     }
     self.init()
     (blocked, dns, connect, ssl) = (duration("blocked"), duration("dns"), duration("connect"), duration("ssl"))
-    send = duration("send") ?? .zero
-    wait = duration("wait") ?? .zero
-    receive = duration("receive") ?? .zero
+    (send, wait, receive) = (duration("send") ?? .zero, duration("wait") ?? .zero, duration("receive") ?? .zero)
   }
 }
 

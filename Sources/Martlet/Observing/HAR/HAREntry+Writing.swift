@@ -2,31 +2,23 @@ import MartletBase
 import Foundation
 
 extension HAREntry {
-  private static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+  static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
   /// Writes the entry on one line.
   package func write(to text: inout JSONText) {
     text.object { text in
       text.member("startedDateTime", startedAt.formatted(Self.dates))
-      let timings = timings.rounded
-      text.member("time", timings.total)
-      text.name("request")
-      text.object { write(request, &$0) }
-      text.name("response")
-      text.object { write(response, &$0) }
-      text.name("cache")
-      text.object { _ in }
-      text.name("timings")
-      text.object { $0.write(timings) }
+      text.member("time", timings.writtenTotal)
+      text.object("request") { write(request, &$0) }
+      text.object("response") { write(response, &$0) }
+      text.object("cache") { _ in }
+      text.object("timings") { $0.write(timings) }
       if let remoteAddress { text.member("serverIPAddress", remoteAddress) }
       if let connection { text.member("connection", connection) }
       // Some readers take each member with an underscore for Chrome's, which always has this one.
       text.member("_resourceType", "fetch")
       if let failure { text.member("_error", failure) }
-      if !explanation.isEmpty {
-        text.name("_explanation")
-        text.array(explanation) { $1.string($0) }
-      }
+      if !explanation.isEmpty { text.array("_explanation", explanation) { $1.string($0) } }
       if isFromCache { text.member("_fromCache", true) }
       if let call { text.member("_call", call) }
       if attempt > 1 { text.member("_attempt", Int64(attempt)) }
@@ -39,29 +31,15 @@ extension HAREntry {
     text.member("method", request.method)
     text.member("url", request.url)
     text.member("httpVersion", request.httpVersion)
-    text.name("cookies")
     let cookies = request.headers[all: "Cookie"].flatMap { $0.split(separator: ";") }
-    text.array(cookies) { cookie, text in
-      let (name, value) = Self.pair(cookie)
-      text.object { text in
-        text.member("name", name)
-        text.member("value", value)
-      }
-    }
-    text.write(request.headers)
-    text.name("queryString")
+    text.pairs("cookies", cookies.lazy.map(Self.pair))
+    text.pairs("headers", request.headers.lazy.map { ($0.name, $0.value) })
     let query = request.url.firstIndex(of: "?").map { request.url[$0...].dropFirst() } ?? ""
-    text.array(Query(parsing: String(query.prefix { $0 != "#" }))) { item, text in
-      text.object { text in
-        text.member("name", item.name)
-        text.member("value", item.value ?? "")
-      }
-    }
+    text.pairs("queryString", Query(parsing: String(query.prefix { $0 != "#" })).lazy.map { ($0.name, $0.value ?? "") })
     text.member("headersSize", -1)
     text.member("bodySize", request.bodySize)
     guard let body = request.body else { return }
-    text.name("postData")
-    text.object { text in
+    text.object("postData") { text in
       text.member("mimeType", body.mimeType)
       text.write(body)
       if body.content == .none { text.member("text", "") }
@@ -72,11 +50,9 @@ extension HAREntry {
     text.member("status", Int64(response.status))
     text.member("statusText", response.statusText)
     text.member("httpVersion", response.httpVersion)
-    text.name("cookies")
-    text.array(response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, &text) }
-    text.write(response.headers)
-    text.name("content")
-    text.object { text in
+    text.array("cookies", response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, &text) }
+    text.pairs("headers", response.headers.lazy.map { ($0.name, $0.value) })
+    text.object("content") { text in
       let size = response.body?.size ?? 0
       text.member("size", size)
       if response.bodySize > 0, size > response.bodySize { text.member("compression", size - response.bodySize) }
@@ -118,16 +94,6 @@ extension HAREntry {
 }
 
 extension JSONText {
-  fileprivate mutating func write(_ headers: HTTPHeaders) {
-    name("headers")
-    array(headers) { field, text in
-      text.object { text in
-        text.member("name", field.name)
-        text.member("value", field.value)
-      }
-    }
-  }
-
   fileprivate mutating func write(_ body: HAREntry.Body) {
     switch body.content {
     case .text(let value): member("text", value)

@@ -23,11 +23,6 @@ package struct HAREntry: Sendable {
     package var isWhole = true
     /// Why the content is missing or not whole.
     package var comment: String?
-
-    package init(mimeType: String, content: Content, size: Int64, isWhole: Bool = true, comment: String? = nil) {
-      (self.mimeType, self.content, self.size) = (mimeType, content, size)
-      (self.isWhole, self.comment) = (isWhole, comment)
-    }
   }
 
   package struct Request: Sendable {
@@ -64,21 +59,13 @@ package struct HAREntry: Sendable {
 
     package init() {}
 
-    /// In whole microseconds, so that the sum of what is written is what is written as the sum.
-    var rounded: Timings {
-      func whole(_ duration: Duration) -> Duration {
-        .microseconds(Int64(clamping: Int128(duration / .microseconds(1))))
-      }
-      var rounded = self
-      rounded.blocked = blocked.map(whole)
-      rounded.dns = dns.map(whole)
-      rounded.connect = connect.map(whole)
-      rounded.ssl = ssl.map(whole)
-      (rounded.send, rounded.wait, rounded.receive) = (whole(send), whole(wait), whole(receive))
-      return rounded
-    }
+    /// The phases that follow each other.
+    private var parts: [Duration] { [blocked, dns, connect, send, wait, receive].compactMap(\.self) }
 
-    package var total: Duration { [blocked, dns, connect, send, wait, receive].compactMap(\.self).reduce(.zero, +) }
+    package var total: Duration { parts.reduce(.zero, +) }
+
+    /// The sum of the whole microseconds of each phase, which are what is written of them.
+    var writtenTotal: Duration { parts.reduce(.zero) { $0 + .microseconds($1.wholeMicroseconds) } }
   }
 
   package var startedAt: Date
@@ -99,8 +86,4 @@ package struct HAREntry: Sendable {
   package var tag: String?
   /// Whether a stored response was used without an exchange.
   package var isFromCache = false
-
-  package init(startedAt: Date, request: Request, response: Response) {
-    (self.startedAt, self.request, self.response) = (startedAt, request, response)
-  }
 }

@@ -51,7 +51,7 @@ package struct HARFile: Sendable {
       .joined(separator: " ")
     entries.reserveCapacity(items.count)
     for (index, item) in items.enumerated() {
-      do throws(HARProblem) {
+      do throws(InvalidInput) {
         entries.append(try HAREntry(item))
       } catch {
         throw problem("entry \(index + 1) has \(error.message)", line: Self.line(ofEntry: index, in: data))
@@ -62,31 +62,23 @@ package struct HARFile: Sendable {
   /// The line on which an entry begins.
   static func line(ofEntry number: Int, in data: Data) -> Int? {
     guard let entries = data.range(of: Data("\"entries\"".utf8)) else { return nil }
-    var line = 1 + data[..<entries.upperBound].count { $0 == 0x0A }
-    var (depth, count, isInString, isEscaped) = (0, 0, false, false)
-    for octet in data[entries.upperBound...] {
-      if octet == 0x0A { line += 1 }
-      if isInString {
-        if isEscaped {
-          isEscaped = false
-        } else if octet == UInt8(ascii: "\\") {
-          isEscaped = true
-        } else if octet == UInt8(ascii: "\"") {
-          isInString = false
-        }
+    let octets = Array(data[entries.upperBound...])
+    var (index, depth, count) = (0, 0, 0)
+    while index < octets.count {
+      switch octets[index] {
+      case UInt8(ascii: "\""):
+        index = FieldSyntax.endOfQuotedString(in: octets, from: index)
         continue
-      }
-      switch octet {
-      case UInt8(ascii: "\""): isInString = true
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         depth += 1
         if depth == 2 {
-          if count == number { return line }
+          if count == number { return 1 + data[..<(entries.upperBound + index)].count { $0 == 0x0A } }
           count += 1
         }
       case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
       default: break
       }
+      index += 1
     }
     return nil
   }

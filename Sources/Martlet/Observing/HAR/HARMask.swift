@@ -31,6 +31,17 @@ struct HARMask {
     return path + "?" + items.joined(separator: "&")
   }
 
+  func request(_ request: HTTPRequest) -> HAREntry.Request {
+    HAREntry.Request(method: request.method.rawValue, url: url(of: request), headers: headers(request.headers))
+  }
+
+  /// The response with this head, without its body.
+  func response(_ head: InstrumentEvent.Head) -> HAREntry.Response {
+    HAREntry.Response(
+      status: head.status.rawValue, statusText: text(head.reasonPhrase ?? head.status.reasonPhrase),
+      httpVersion: head.httpVersion.map { "HTTP/\($0)" } ?? "", headers: headers(head.headers))
+  }
+
   func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
     HTTPHeaders(headers.map { HTTPHeaders.Field(name: $0.name, value: value(of: $0)) })
   }
@@ -45,9 +56,7 @@ struct HARMask {
       }
     }
     var value = redaction.value(of: field)
-    if ["Location", "Content-Location", "Referer"].contains(where: { FieldSyntax.isSameName($0, field.name) }) {
-      value = url(value)
-    }
+    if Redaction.isURL(field) { value = url(value) }
     // Some servers send JSON in fields.
     guard value.contains("{"), value.contains("\"") else { return value }
     return String(decoding: BodyMask.masked(Data(value.utf8), contentType: nil, redaction), as: UTF8.self)

@@ -25,7 +25,7 @@ public import Foundation
 ///
 /// Several clients may share a recorder; several recorders must not share a file.
 public final class HARRecorder: Instrument {
-  fileprivate struct State {
+  private struct State {
     var drafts = HARDrafts()
     var writer: HARWriter?
     var waiting = JSONText()
@@ -33,6 +33,28 @@ public final class HARRecorder: Instrument {
     var entryCount = 0
     var droppedCount = 0
     var problem: HTTPError?
+
+    mutating func add(_ entries: [HAREntry]) {
+      guard writer != nil else { return }
+      for entry in entries {
+        waiting.breakLine()
+        entry.write(to: &waiting)
+        entryCount += 1
+      }
+    }
+
+    mutating func write() {
+      guard !waiting.bytes.isEmpty else { return }
+      defer { waiting.removeAll() }
+      guard writer != nil else { return }
+      do throws(HTTPError) {
+        try writer?.add(waiting.bytes)
+      } catch {
+        problem = error
+        writer?.close()
+        writer = nil
+      }
+    }
   }
 
   /// The number of bytes that are gathered before they are written.
@@ -55,14 +77,12 @@ public final class HARRecorder: Instrument {
   /// - Throws: ``HTTPError/Kind/file`` if the file cannot be written.
   public init(to file: URL, maximumBodyBytes: Int = 64 << 10, redaction: Redaction? = nil) throws {
     guard file.isFileURL else {
-      throw HTTPError(
-        .file, "a HAR file needs a file URL, not '\(URLRedaction.printable(file.absoluteString))'")
+      throw HTTPError(.file, "a HAR file needs a file URL, not '\(URLRedaction.printable(file.absoluteString))'")
     }
     self.file = file
     self.maximumBodyBytes = min(max(0, maximumBodyBytes), 16 << 20)
     self.redaction = redaction
-    let path = file.path(percentEncoded: false)
-    self.state = Locked(State(writer: try HARWriter(at: path)))
+    state = Locked(State(writer: try HARWriter(at: file.path(percentEncoded: false))))
     HARRecorder.finishAtExit(self)
   }
 
@@ -97,11 +117,10 @@ public final class HARRecorder: Instrument {
   public var problem: HTTPError? { state.withLock { $0.problem } }
 
   public func observe(_ event: InstrumentEvent) {
-    let rules = HARDrafts.Rules(redaction: redaction, maximumBodyBytes: maximumBodyBytes)
     let isFirst = state.withLock { state in
       guard state.writer != nil else { return false }
       state.droppedCount += event.droppedCount
-      state.add(state.drafts.take(event, rules))
+      state.add(state.drafts.take(event, redaction, maximumBodyBytes: maximumBodyBytes))
       if state.waiting.bytes.count >= Self.batch || state.drafts.isEmpty { state.write() }
       // An exchange that is over waits for decisions, such as a retry, but not for long.
       var isWaiting = !state.waiting.bytes.isEmpty
@@ -124,15 +143,13 @@ public final class HARRecorder: Instrument {
       state.write()
     }
   }
-}
 
-extension HARRecorder {
+  // MARK: The end of the program
+
   private struct Weak { weak var recorder: HARRecorder? }
 
   private static let recorders = Locked<[Weak]>([])
-  private static let registration: Void = {
-    atexit { HARRecorder.closeAll() }
-  }()
+  private static let registration = atexit { HARRecorder.closeAll() }
 
   /// Recorders of a program are often global, and then released by nobody.
   private static func finishAtExit(_ recorder: HARRecorder) {
@@ -140,30 +157,6 @@ extension HARRecorder {
     recorders.withLock { recorders in
       recorders.removeAll { $0.recorder == nil }
       recorders.append(Weak(recorder: recorder))
-    }
-  }
-}
-
-extension HARRecorder.State {
-  fileprivate mutating func add(_ entries: [HAREntry]) {
-    guard writer != nil else { return }
-    for entry in entries {
-      waiting.breakLine()
-      entry.write(to: &waiting)
-      entryCount += 1
-    }
-  }
-
-  fileprivate mutating func write() {
-    guard !waiting.bytes.isEmpty else { return }
-    defer { waiting.removeAll() }
-    guard writer != nil else { return }
-    do throws(HTTPError) {
-      try writer?.add(waiting.bytes)
-    } catch {
-      problem = error
-      writer?.close()
-      writer = nil
     }
   }
 }

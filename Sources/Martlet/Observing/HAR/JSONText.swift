@@ -39,6 +39,28 @@ package struct JSONText {
     needsComma = false
   }
 
+  mutating func object(_ name: StaticString, _ write: (inout JSONText) -> Void) {
+    self.name(name)
+    object(write)
+  }
+
+  mutating func array<Elements: Sequence>(
+    _ name: StaticString, _ elements: Elements, _ write: (Elements.Element, inout JSONText) -> Void
+  ) {
+    self.name(name)
+    array(elements, write)
+  }
+
+  /// Writes a member whose value is an array of objects with a name and a value.
+  mutating func pairs(_ name: StaticString, _ pairs: some Sequence<(name: String, value: String)>) {
+    array(name, pairs) { pair, text in
+      text.object { text in
+        text.member("name", pair.name)
+        text.member("value", pair.value)
+      }
+    }
+  }
+
   mutating func member(_ name: StaticString, _ value: String) {
     self.name(name)
     string(value)
@@ -58,7 +80,7 @@ package struct JSONText {
   mutating func member(_ name: StaticString, _ value: Duration?) {
     self.name(name)
     guard let value else { return number("-1") }
-    let microseconds = Int64(clamping: Int128(value / .microseconds(1)))
+    let microseconds = value.wholeMicroseconds
     let (whole, part) = (microseconds / 1000, abs(microseconds % 1000))
     number(part == 0 ? "\(whole)" : "\(whole).\(part < 100 ? "0" : "")\(part < 10 ? "0" : "")\(part)")
   }
@@ -113,4 +135,8 @@ package struct JSONText {
   private mutating func append(_ text: StaticString) {
     text.withUTF8Buffer { bytes += $0 }
   }
+}
+
+extension Duration {
+  var wholeMicroseconds: Int64 { Int64(clamping: Int128(self / .microseconds(1))) }
 }

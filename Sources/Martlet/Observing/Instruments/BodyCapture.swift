@@ -2,7 +2,7 @@ import MartletBase
 import Foundation
 
 /// The beginnings of the bodies of an exchange, for instruments.
-final class BodyCapture: Sendable {
+final class BodyCapture: BodyObserver {
   private struct State {
     var sent: InstrumentEvent.Body?
     var received: Data?
@@ -54,21 +54,10 @@ final class BodyCapture: Sendable {
   /// The body of the response, noted as it is read.
   func receiving(_ body: ResponseBody) -> ResponseBody {
     state.withLock { $0.received = Data() }
-    if let data = body.immediate {
-      took(data)
-      ended()
-      return body
-    }
-    return body.mapped { pull in
-      {
-        let piece = try await pull()
-        if let piece { self.took(piece) } else { self.ended() }
-        return piece
-      }
-    }
+    return body.watched(by: self)
   }
 
-  private func took(_ piece: Data) {
+  func took(_ piece: Data) {
     state.withLock { state in
       let kept = state.received?.count ?? 0
       if kept < limit { state.received?.append(piece.prefix(limit - kept)) }
@@ -76,7 +65,9 @@ final class BodyCapture: Sendable {
     }
   }
 
-  private func ended() { state.withLock { $0.isWhole = true } }
+  func ended(_ error: (any Error)?) {
+    if error == nil { state.withLock { $0.isWhole = true } }
+  }
 }
 
 extension InstrumentEvent {

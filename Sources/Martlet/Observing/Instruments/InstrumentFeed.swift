@@ -33,6 +33,13 @@ final class InstrumentFeed: Sendable {
   private let waitingBytes = Atomic(0)
   private let queue = DispatchQueue(label: "martlet.instruments")
 
+  /// The fields that an instrument must not add, because other stages have decided about them.
+  fileprivate static let reserved: Set<String> = [
+    "accept-encoding", "authorization", "cache-control", "connection", "cookie", "expect", "host", "if-match",
+    "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "proxy-authorization", "range", "referer",
+    "te",
+  ]
+
   /// `nil` without instruments.
   init?(_ instruments: [any Instrument]) {
     guard !instruments.isEmpty else { return nil }
@@ -119,10 +126,15 @@ final class CallWatch: Sendable {
   ) {
     self.trace = trace
     self.start = start
-    let shown =
-      settings.instruments == nil
-      ? nil : InstrumentEvent.Call(id, request, settings, tag: tag, endpoint: endpoint, trace)
-    self.shown = shown.map { Boxed($0) }
+    shown = settings.instruments.map { _ in
+      var bare = request
+      bare.body = nil
+      return Boxed(
+        InstrumentEvent.Call(
+          id: id, request: bare, redactedURL: settings.redacted(request), tag: tag,
+          endpoint: endpoint.map { "\($0)" }, trace: trace, date: settings.configuration.now(),
+          redaction: settings.configuration.redaction))
+    }
   }
 
   /// The number of the next exchange, from 1; 0 without instruments.
@@ -146,11 +158,10 @@ extension Call {
     let isSame = request.target == call.request.target && request.query == call.request.query
     let redactedURL = isSame ? call.redactedURL : settings.redacted(request)
     func exchange(_ request: HTTPRequest) -> InstrumentEvent.Exchange {
-      var shown = request
-      shown.body = nil
+      var bare = request
+      bare.body = nil
       return InstrumentEvent.Exchange(
-        call: call, number: number, attempt: attempt, hop: hop, request: shown,
-        redactedURL: redactedURL)
+        call: call, number: number, attempt: attempt, hop: hop, request: bare, redactedURL: redactedURL)
     }
     var sent = request
     do throws(InvalidInput) {
@@ -174,35 +185,10 @@ extension Call {
   }
 }
 
-extension InstrumentFeed {
-  /// The fields that an instrument must not add, because other stages have decided about them.
-  fileprivate static let reserved: Set<String> = [
-    "accept-encoding", "authorization", "cache-control", "connection", "cookie", "expect", "host", "if-match",
-    "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "proxy-authorization", "range", "referer",
-    "te",
-  ]
-}
-
-extension InstrumentEvent.Call {
-  init(
-    _ id: RequestID, _ request: HTTPRequest, _ settings: ClientSettings, tag: String?,
-    endpoint: (any Endpoint.Type)?, _ trace: TraceContext?
-  ) {
-    var shown = request
-    shown.body = nil
-    self.init(
-      id: id, request: shown, redactedURL: settings.redacted(request), tag: tag, endpoint: endpoint.map { "\($0)" },
-      trace: trace, date: settings.configuration.now(), redaction: settings.configuration.redaction)
-  }
-}
-
 extension ClientSettings {
   /// The redacted URL of a request.
-  func redacted(_ request: HTTPRequest) -> String {
-    guard let url = try? request.target.resolve(against: configuration.baseURL, adding: request.query) else {
-      return request.target.description
-    }
-    return configuration.redaction.text(of: url)
+  fileprivate func redacted(_ request: HTTPRequest) -> String {
+    configuration.redaction.url(of: request, configuration.baseURL)
   }
 }
 

@@ -30,16 +30,13 @@ struct BodyMask {
     var mask = BodyMask(data, redaction)
     mask.keepsTypes = keepsTypes
     // Some programs call everything a form that they send.
-    let isJSON = data.first { !isBlank($0) }.map { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? false
+    let isJSON = data.first { !blanks.contains($0) }.map { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? false
     let isForm = contentType.flatMap { MediaType($0) }?.essence == "application/x-www-form-urlencoded"
     if isForm, !isJSON { return mask.maskForm() }
     // Text of another type may contain JSON too; if it does not, hardly any of it looks like a member.
     let masked = mask.maskMembers()
-    guard !isJSON, masked.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else {
-      return masked
-    }
-    var masker = TextMasker(masked, redaction, keepsQuotes: true)
-    return masker.maskedBytes()
+    guard !isJSON, TextMasker.hasMarks(masked) else { return masked }
+    return TextMasker.masked(masked, redaction, keepsQuotes: true)
   }
 
   /// Whether a body is text that can be displayed and searched for secrets.
@@ -71,8 +68,7 @@ struct BodyMask {
       let equals = place(of: UInt8(ascii: "="), before: end)
       if equals < end, hides(bytes[index..<equals], .percent) || hasMembers(bytes[(equals + 1)..<end]) {
         copy(to: equals + 1)
-        result += Self.mask
-        index = end
+        skip(to: end, writing: Self.mask)
       }
       copy(to: min(end + 1, bytes.count))
     }
@@ -87,13 +83,12 @@ struct BodyMask {
       let start = index
       let close = endOfString(from: index)
       let colon = skipBlanks(from: close)
-      if !(colon < bytes.count && bytes[colon] == UInt8(ascii: ":")), hidesPart(of: bytes[(start + 1)..<close]) {
-        result += Self.quotedMask
-        index = close
-        continue
-      }
       guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else {
-        copyText(to: close)
+        if hidesPart(of: bytes[(start + 1)..<close]) {
+          skip(to: close, writing: Self.quotedMask)
+        } else {
+          copyText(to: close)
+        }
         continue
       }
       copy(to: close)
@@ -108,8 +103,7 @@ struct BodyMask {
       } else if keepsTypes {
         maskScalars(to: end)
       } else {
-        result += Self.quotedMask
-        index = end
+        skip(to: end, writing: Self.quotedMask)
       }
     }
     return result
@@ -118,11 +112,10 @@ struct BodyMask {
   /// Copies a string that is a value, with the URLs and pairs in it masked.
   private mutating func copyText(to end: Int) {
     let text = bytes[index..<end]
-    guard text.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else { return copy(to: end) }
+    guard TextMasker.hasMarks(text) else { return copy(to: end) }
     let hasEnd = text.count > 1 && text.last == UInt8(ascii: "\"")
-    var masker = TextMasker(text.dropFirst().dropLast(hasEnd ? 1 : 0), redaction)
     result.append(UInt8(ascii: "\""))
-    result += masker.maskedBytes()
+    result += TextMasker.masked(text.dropFirst().dropLast(hasEnd ? 1 : 0), redaction)
     if hasEnd { result.append(UInt8(ascii: "\"")) }
     steps += text.count
     index = end
@@ -138,8 +131,7 @@ struct BodyMask {
         if colon < end, bytes[colon] == UInt8(ascii: ":") {
           copy(to: close)
         } else {
-          result += Self.quotedMask
-          index = close
+          skip(to: close, writing: Self.quotedMask)
         }
       } else if octet == UInt8(ascii: "-") || 0x30...0x39 ~= octet {
         let close = bytes[index..<end].firstIndex { !Self.numberOctets.contains($0) } ?? end
@@ -165,8 +157,7 @@ struct BodyMask {
     }
     // A URL with a query of its own.
     guard decoded.contains(UInt8(ascii: "?")) || decoded.contains(UInt8(ascii: "@")) else { return false }
-    var masker = TextMasker(decoded, redaction)
-    return masker.maskedBytes() != decoded
+    return TextMasker.masked(decoded, redaction) != decoded
   }
 
   /// Whether a string contains JSON with a secret.
@@ -205,24 +196,16 @@ struct BodyMask {
     var index = start + 1
     defer { steps += index - start }
     while index < bytes.count {
-      switch bytes[index] {
-      case UInt8(ascii: "\\"): index += 1
-      case UInt8(ascii: "\""), 0x0A:
-        index += 1
-        return index
-      default: break
-      }
-      index += 1
+      let octet = bytes[index]
+      index += octet == UInt8(ascii: "\\") ? 2 : 1
+      if octet == UInt8(ascii: "\"") || octet == 0x0A { return index }
     }
-    index = bytes.count
-    return index
+    return bytes.count
   }
 
   private static let escapedQuote = Array("u0022".utf8)
   private static let mask = Array("***".utf8)
   private static let quotedMask = Array("\"***\"".utf8)
-
-  // MARK: Parts
 
   private mutating func hides(_ text: ArraySlice<UInt8>, _ coding: SecretNames.Coding) -> Bool {
     steps += text.count
@@ -233,6 +216,12 @@ struct BodyMask {
   private mutating func copy(to end: Int) {
     steps += end - index
     result += bytes[index..<end]
+    index = end
+  }
+
+  /// Leaves out the bytes to `end`, and writes others in their place.
+  private mutating func skip(to end: Int, writing replacement: [UInt8]) {
+    result += replacement
     index = end
   }
 
@@ -251,19 +240,14 @@ struct BodyMask {
 
   private static let literals = ["true", "false", "null"].map { Array($0.utf8) }
   private static let numberOctets = ASCIISet("0123456789.eE+-")
+  /// The white space of JSON (RFC 8259 §2).
+  private static let blanks = ASCIISet(" \t\n\r")
 
   private mutating func skipBlanks(from start: Int) -> Int {
     var index = start
-    while index < bytes.count, Self.isBlank(bytes[index]) { index += 1 }
+    while index < bytes.count, Self.blanks.contains(bytes[index]) { index += 1 }
     steps += index - start
     return index
-  }
-
-  private static func isBlank(_ octet: UInt8) -> Bool {
-    switch octet {
-    case 0x20, 0x09, 0x0A, 0x0D: true
-    default: false
-    }
   }
 
   /// The index after the value at `start`: a string, a whole object or array, or a word.
@@ -281,12 +265,9 @@ struct BodyMask {
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
         guard depth > 0 else { return index }
         depth -= 1
-        if depth == 0 {
-          index += 1
-          return index
-        }
+        if depth == 0 { return index + 1 }
       case UInt8(ascii: ","): if depth == 0 { return index }
-      case let octet where depth == 0 && Self.isBlank(octet): return index
+      case let octet where depth == 0 && Self.blanks.contains(octet): return index
       default: break
       }
       index += 1

@@ -4,7 +4,7 @@ import Foundation
 /// Records the beginning and the length of a response body as it is read.
 ///
 /// The end is logged once.
-final class BodyWatch: Sendable {
+final class BodyWatch: BodyObserver {
   private struct State {
     var kept = Data()
     var count = 0

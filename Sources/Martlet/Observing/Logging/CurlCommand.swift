@@ -77,6 +77,7 @@ struct CurlCommand {
     if let own = body.contentType, !request.headers.contains("Content-Type") {
       words += ["--header", try ShellText.word("Content-Type: \(own)")]
     }
+    let piped = words + ["--data-binary", "@-"]
     switch body.content.settled {
     case .file(let file):
       guard file.isFileURL else { throw InvalidInput("a file body needs a file URL") }
@@ -84,15 +85,14 @@ struct CurlCommand {
     case .data(let data) where !redaction.hidesBodies && data.count <= Self.maximumInlineBytes:
       let isText = BodyMask.isText(data, contentType: type, coding: request.headers["Content-Encoding"])
       // Data that cannot be searched for secrets is not shown.
-      guard isText || redaction.revealsSecrets else { return (nil, words + ["--data-binary", "@-"]) }
+      guard isText || redaction.revealsSecrets else { return (nil, piped) }
       let bytes = isText ? BodyMask.masked(data, contentType: type, redaction) : [UInt8](data)
       if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) {
         // Not --data-binary, which reads a file if the text begins with an @.
         return (nil, words + ["--data-raw", try ShellText.word(text)])
       }
-      return (ShellText.printf(bytes), words + ["--data-binary", "@-"])
-    case .data, .stream, .pieces, .gzip, .spool, .json, .invalid:
-      return (nil, words + ["--data-binary", "@-"])
+      return (ShellText.printf(bytes), piped)
+    case .data, .stream, .pieces, .gzip, .spool, .json, .invalid: return (nil, piped)
     }
   }
 }
@@ -126,7 +126,6 @@ extension HTTPRequest {
     }
   }
 
-  /// Adds a credential that is sent preemptively.
   fileprivate mutating func add(_ credential: Credential?, _ url: AbsoluteURL) {
     guard let credential, credential.isSentUnasked, !headers.contains("Authorization") else { return }
     headers["Authorization"] = try? Answer(unasked: credential).field(method: method, url: url)
@@ -175,7 +174,6 @@ extension HTTPClient {
 }
 
 extension ClientSettings {
-  /// The jar whose cookies a request carries.
   fileprivate func shelf(for options: ResolvedOptions) -> CookieShelf? {
     switch options.cookies.kind {
     case .automatic: jar.shelf

@@ -26,15 +26,13 @@ struct ExchangeLog: Sendable {
     throttledBefore = throttledTime?.total ?? .zero
   }
 
-  // MARK: What happens
-
   func sends(_ request: HTTPRequest) {
     if detail.contains(.lifecycle) {
       let method = InvalidInput.printable(request.method.rawValue)
       let body = request.body.map { " (\(Self.summary(of: $0)))" } ?? ""
       write("> \(method) \(redaction.url(of: request))\(body)")
     }
-    if detail.hasFields { write(request.headers, ">") }
+    if detail.contains(.headers) { write(request.headers, ">") }
     if detail.contains(.auth), let value = request.headers["Authorization"] {
       write("* answers with \(Self.scheme(of: value))")
     }
@@ -50,7 +48,7 @@ struct ExchangeLog: Sendable {
       let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
       write("< \(response.status.rawValue) \(reason) in \(elapsed)")
     }
-    if detail.hasFields { write(response.headers, "<") }
+    if detail.contains(.headers) { write(response.headers, "<") }
     if detail.contains(.auth) { writeChallenges(of: response) }
   }
 
@@ -72,8 +70,6 @@ struct ExchangeLog: Sendable {
     guard detail.contains(.lifecycle) else { return }
     write("= \(LogText.bytes(count)) in \(elapsed)\(isWhole ? "" : ", not read to the end")")
   }
-
-  // MARK: Lines
 
   private func write(_ line: String) { sink.write("\(prefix) \(line)") }
 
@@ -113,8 +109,6 @@ struct ExchangeLog: Sendable {
     }
   }
 
-  // MARK: Parts of lines
-
   private var elapsed: String { HTTPError.text(timeline.now() - start) }
 
   private func text(of error: any Error) -> String {
@@ -128,17 +122,7 @@ struct ExchangeLog: Sendable {
   }
 
   private static func summary(of body: HTTPBody) -> String {
-    let length = body.length.map { LogText.bytes($0) }
-    switch body.content {
-    case .data: return length ?? ""
-    case .file: return ["a file", length].compactMap { $0 }.joined(separator: ", ")
-    case .stream: return ["a stream", length].compactMap { $0 }.joined(separator: ", ")
-    case .pieces: return ["in pieces", length].compactMap { $0 }.joined(separator: ", ")
-    case .gzip: return "gzipped while it is sent"
-    case .spool: return ["a stream by way of a file", length].compactMap { $0 }.joined(separator: ", ")
-    case .json: return "JSON"
-    case .invalid: return "a body that cannot be sent"
-    }
+    if case .data(let data) = body.content { LogText.bytes(data.count) } else { body.description }
   }
 
   /// The scheme of a credential; an unknown word may be the credential itself.

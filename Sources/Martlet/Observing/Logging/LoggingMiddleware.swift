@@ -63,8 +63,6 @@ public struct LoggingMiddleware: Middleware {
     public static let headers = Detail(rawValue: 3)
     /// The summary, all header fields and the beginning of bodies.
     public static let bodies: Detail = [.headers, .body]
-
-    var hasFields: Bool { contains(.headers) }
   }
 
   let detail: Detail

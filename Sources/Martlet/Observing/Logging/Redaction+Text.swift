@@ -2,9 +2,9 @@ import MartletBase
 
 extension Redaction {
   /// The URL of a request on one line, with hidden parts masked.
-  func url(of request: HTTPRequest) -> String {
+  func url(of request: HTTPRequest, _ base: RequestTarget? = nil) -> String {
     // A target that cannot be resolved may be any text.
-    guard let url = try? request.target.resolve(against: nil, adding: request.query) else {
+    guard let url = try? request.target.resolve(against: base, adding: request.query) else {
       return request.target.description
     }
     return text(of: url)
@@ -21,10 +21,13 @@ extension Redaction {
   func value(of field: HTTPHeaders.Field, limit: Int = .max) -> String {
     if hides(field: field.name) { return "***" }
     let value = Self.beginning(of: field.value, limit: limit)
-    // The value of these fields is a URL as a whole, so that its fragment can be recognised.
-    let isURL = ["Location", "Content-Location", "Referer"].contains { FieldSyntax.isSameName($0, field.name) }
-    guard isURL, !revealsSecrets else { return text(value) }
+    guard Self.isURL(field), !revealsSecrets else { return text(value) }
     return URLRedaction.redact(value, hiding: hides(encodedItem:))
+  }
+
+  /// Whether the value of a field is a URL as a whole, so that its fragment can be recognised.
+  static func isURL(_ field: HTTPHeaders.Field) -> Bool {
+    ["Location", "Content-Location", "Referer"].contains { FieldSyntax.isSameName($0, field.name) }
   }
 
   /// The beginning of text, or the whole text if a later `@` could make the beginning part of a password.
@@ -37,9 +40,8 @@ extension Redaction {
 
   /// Masks URLs and `name=value` pairs in text.
   func text(_ text: String) -> String {
-    guard text.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else { return text }
-    var masker = TextMasker(text.utf8, self)
-    return masker.masked()
+    guard TextMasker.hasMarks(text.utf8) else { return text }
+    return String(decoding: TextMasker.masked(text.utf8, self), as: UTF8.self)
   }
 }
 
@@ -71,9 +73,17 @@ struct TextMasker {
     self.keepsQuotes = keepsQuotes
   }
 
-  mutating func masked() -> String { String(decoding: maskedBytes(), as: UTF8.self) }
+  /// Whether text has marks of secrets, without which nothing in it is masked.
+  static func hasMarks(_ text: some Sequence<UInt8>) -> Bool {
+    text.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }
+  }
 
-  mutating func maskedBytes() -> [UInt8] {
+  static func masked(_ text: some Sequence<UInt8>, _ redaction: Redaction, keepsQuotes: Bool = false) -> [UInt8] {
+    var masker = TextMasker(text, redaction, keepsQuotes: keepsQuotes)
+    return masker.masked()
+  }
+
+  mutating func masked() -> [UInt8] {
     while index < bytes.count {
       let octet = bytes[index]
       result.append(octet)

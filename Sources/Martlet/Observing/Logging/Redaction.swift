@@ -66,8 +66,6 @@ public struct Redaction: Sendable, Hashable {
     return copy
   }
 
-  // MARK: Questions
-
   package var hidesBodies: Bool { rule == .everything }
 
   /// Whether only explicitly added names are hidden.
@@ -79,12 +77,8 @@ public struct Redaction: Sendable, Hashable {
   /// - Returns: Whether they are masked.
   public func hides(field name: String) -> Bool {
     let folded = SecretNames.folded(name)
-    if hiddenFields.contains(folded) { return true }
-    switch rule {
-    case .names: return SecretNames.isSecret(foldedField: folded)
-    case .everything: return true
-    case .nothing: return false
-    }
+    return hiddenFields.contains(folded) || rule == .everything
+      || rule == .names && SecretNames.isSecret(foldedField: folded)
   }
 
   /// Whether the values of query items, form fields and JSON members with this name are masked.
@@ -100,14 +94,9 @@ public struct Redaction: Sendable, Hashable {
     return hides(foldedItem: folded)
   }
 
-  /// Whether values with this folded name are masked.
   func hides(foldedItem name: [UInt8]) -> Bool {
     if hiddenItems.contains(name) { return true }
     if shownItems.contains(name) { return false }
-    switch rule {
-    case .names: return SecretNames.isSecret(foldedItem: name)
-    case .everything: return true
-    case .nothing: return false
-    }
+    return rule == .everything || rule == .names && SecretNames.isSecret(foldedItem: name)
   }
 }

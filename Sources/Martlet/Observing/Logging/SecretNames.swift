@@ -19,10 +19,9 @@ enum SecretNames {
 
   /// A CORS field that only mentions credentials.
   private static let harmless = Array("accesscontrolallowcredentials".utf8)
+  private static let auth = Array("xauth".utf8)
 
   static func isSecret(field name: String) -> Bool { isSecret(foldedField: folded(name)) }
-
-  private static let auth = Array("xauth".utf8)
 
   static func isSecret(foldedField name: [UInt8]) -> Bool {
     words.finds(in: name) && name != harmless || name == auth
@@ -43,9 +42,7 @@ enum SecretNames {
     default: nil
     }
   }
-}
 
-extension SecretNames {
   /// The encoding of a name.
   enum Coding {
     /// As in a URL and in a form, where the comparison also ignores a `+`.

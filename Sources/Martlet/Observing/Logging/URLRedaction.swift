@@ -30,17 +30,14 @@ enum URLRedaction {
   }
 
   /// Masks the values of a query and keeps its names.
-  static func mask(_ query: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String {
-    pieces(of: query, at: "&").map { piece in
-      if let masked = masked(piece, hides) { return masked }
+  private static func mask(_ query: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String {
+    query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in
+      if let masked = masked(item, hides) { return masked }
       // Some servers treat a semicolon as an ampersand. A masked value includes its semicolons.
-      return pieces(of: piece, at: ";").map { masked($0, hides) ?? string($0) }.joined(separator: ";")
+      let parts = item.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+      return parts.map { masked($0, hides) ?? string($0) }.joined(separator: ";")
     }
     .joined(separator: "&")
-  }
-
-  private static func pieces(of text: ArraySlice<UInt8>, at mark: Character) -> [ArraySlice<UInt8>] {
-    text.split(separator: mark.asciiValue ?? 0, omittingEmptySubsequences: false)
   }
 
   /// The item with its value masked, or `nil` if nothing is hidden.
@@ -59,7 +56,7 @@ enum URLRedaction {
     guard !authority.contains(UInt8(ascii: "@")), authority.first != UInt8(ascii: "["),
       let colon = authority.firstIndex(of: UInt8(ascii: ":"))
     else { return false }
-    return !authority[(colon + 1)...].allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    return !authority[(colon + 1)...].allSatisfy { 0x30...0x39 ~= $0 }
   }
 
   private static func string(_ bytes: ArraySlice<UInt8>) -> String {

@@ -298,6 +298,6 @@ import Testing
 
   @Test func `bodies include headers, and headers include the summary`() {
     #expect(LoggingMiddleware.Detail.headers.contains(.summary) && LoggingMiddleware.Detail.bodies.contains(.headers))
-    #expect(!LoggingMiddleware.Detail.summary.hasFields && !LoggingMiddleware.Detail.headers.contains(.body))
+    #expect(!LoggingMiddleware.Detail.summary.contains(.headers) && !LoggingMiddleware.Detail.headers.contains(.body))
   }
 }
