@@ -96,13 +96,13 @@ final class CurlHandle {
   func set(_ transfer: CurlTransfer, connectionKey key: Int) -> CInt {
     let job = transfer.job
     errorText[0] = 0
-    var code: CInt = 0
-    func set(_ option: @autoclosure () -> CInt) { if code == 0 { code = option() } }
+    var options = EasyOptions(easy)
     if !(isPlain && job.isPlain && transfer.route == nil) {
       isPlain = false
-      set(CurlCallbacks.prepare(self, error: errorText))
+      options.run(CurlCallbacks.prepare(self, error: errorText))
       freeLists()
-      set(loop.tls.apply(to: easy))
+      loop.connections.apply(to: &options)
+      loop.tls.apply(to: &options)
       connectTimeout = 0
       pieceSize = nil
       text = nil
@@ -113,57 +113,54 @@ final class CurlHandle {
       needsNewConnection = false
     }
     if job.url != text {
-      set(setURL(job.url))
+      options.run(setURL(job.url))
       if job.target != nil || hasTarget {
         hasTarget = job.target != nil
-        set(martlet_easy_set_text(easy, CInt(martlet_opt_request_target), job.target))
+        options.set(martlet_opt_request_target, job.target)
       }
     }
     if lines !== job.lines {
       guard makeFields(job.lines) else { return 27 }  // OUT_OF_MEMORY
-      set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))
+      options.set(martlet_opt_http_header, to: fields)
     }
     if transfer.connectTimeout != connectTimeout {
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_connect_timeout_ms), transfer.connectTimeout))
+      options.set(martlet_opt_connect_timeout_ms, transfer.connectTimeout)
       connectTimeout = transfer.connectTimeout
     }
     if transfer.throttle?.pieceSize != pieceSize {
       pieceSize = transfer.throttle?.pieceSize
-      let size = pieceSize ?? Int(martlet_receive_size)
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_buffer_size), size))
+      options.set(martlet_opt_buffer_size, pieceSize ?? Int(martlet_receive_size))
     }
     // The TLS handshake shows whether a new connection can be shared. Without TLS only the first response shows it, and
     // all requests would wait for the slowest one.
     let canWait = job.isSecure && transfer.sharing == .agreed || transfer.hasPriorKnowledge
     let waits = canWait && CurlLibrary.hasHTTP2 && key == ExclusiveConnections.shared
     if waits != waitsForSharing {
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), waits ? 1 : 0))
+      options.set(martlet_opt_pipe_wait, waits ? 1 : 0)
       waitsForSharing = waits
     }
     if key != connectionKey {
-      set(setConnectionKey(key))
+      setConnectionKey(key, &options)
       connectionKey = key
     }
     if transfer.needsNewConnection != needsNewConnection {
       needsNewConnection = transfer.needsNewConnection
       let isFresh = needsNewConnection || key == ExclusiveConnections.fresh
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_fresh_connect), isFresh ? 1 : 0))
+      options.set(martlet_opt_fresh_connect, isFresh ? 1 : 0)
     }
     if !job.isPlain {
-      if job.hasBody { set(martlet_easy_set_upload(easy, job.length ?? -1)) }
-      if transfer.upload?.trailers != nil { set(CurlTrailers.prepare(self)) }
-      set(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
+      if job.hasBody { options.run(martlet_easy_set_upload(easy, job.length ?? -1)) }
+      if transfer.upload?.trailers != nil { options.run(CurlTrailers.prepare(self)) }
+      options.run(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
     }
-    if let route = transfer.route { set(route.apply(to: self)) }
+    transfer.route?.apply(to: self, &options)
     let hasHiddenTLS =
       CurlLibrary.hidesProxyTLS && transfer.route?.proxy?.kind == .https || CurlLibrary.hidesTLS && job.isSecure
-    if job.lines.closesConnection || hasHiddenTLS {
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1))
-    }
+    if job.lines.closesConnection || hasHiddenTLS { options.set(martlet_opt_forbid_reuse, 1) }
+    let code = options.code
     isPlain = job.isPlain && transfer.route == nil && code == 0 && key != ExclusiveConnections.fresh && !hasHiddenTLS
-    guard code == 0 else { return code }
-    self.transfer = transfer
-    return 0
+    if code == 0 { self.transfer = transfer }
+    return code
   }
 
   /// Closes the connection after the transfer, which has begun.
@@ -406,7 +403,10 @@ final class CurlHandle {
   /// Watches for the end of TLS, which has to precede the end of the body.
   ///
   /// - Returns: The number to query it by; 0 without TLS, or if the end is irrelevant or unknown.
-  func watchEnd() -> UInt { loop.tls.needsEnd ? martlet_easy_tls(easy).map { martlet_tls_watch_end($0) } ?? 0 : 0 }
+  func watchEnd() -> UInt {
+    guard loop.tls.settings.needsEnd, let tls = martlet_easy_tls(easy) else { return 0 }
+    return martlet_tls_watch_end(tls)
+  }
 
   func release() {
     transfer?.handle = nil
@@ -417,8 +417,12 @@ final class CurlHandle {
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
   }
 
-  /// Keeps a list while libcurl may read it.
-  func keep(_ list: UnsafeMutableRawPointer) { lists.append(list) }
+  /// Sets a list of one line, and keeps it while libcurl may read it.
+  func setList(_ option: Int, _ line: String, _ options: inout EasyOptions) {
+    guard let list = martlet_list_append(nil, line) else { return options.run(27) }  // OUT_OF_MEMORY
+    lists.append(list)
+    options.set(option, to: list)
+  }
 
   private func freeLists() {
     for list in lists { martlet_list_free(list) }
