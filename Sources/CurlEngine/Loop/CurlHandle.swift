@@ -359,15 +359,15 @@ final class CurlHandle {
   }
 
   /// The result of the transfer, while it has its connection.
-  func result(_ code: CInt) -> CurlTransfer.Result {
+  func result(_ code: CInt) -> CurlEnding {
     // SEND_ERROR: libcurl since 8.0 reports it if the server had ended its response before. While the reader pauses, or
     // after many bytes at once, libcurl may have dropped the end of the response.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
       let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
-      return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
+      return CurlEnding(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
     }
     let text = transfer?.explained(error, code, isReused: isReused) ?? error
-    var result = CurlTransfer.Result(code: code, text: text, isReused: isReused)
+    var result = CurlEnding(code: code, text: text, isReused: isReused)
     result.refusal = transfer?.route?.refusal(easy)
     if loop.goaways.count > 0, let goAway = connectionName.flatMap({ loop.goaways[$0] }) {
       result.note(goAway, of: stream)

@@ -278,12 +278,10 @@ final class CurlLoop {
   }
 
   /// Ends a transfer, whether or not libcurl has ended it.
-  func end(
-    _ handle: CurlHandle, _ result: CurlTransfer.Result, _ multi: UnsafeMutableRawPointer, isClean: Bool = false
-  ) {
+  func end(_ handle: CurlHandle, _ ending: CurlEnding, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     guard let transfer = handle.transfer else { return }
     recycle(handle, multi, isClean: isClean)
-    if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
+    if transfer.completed(ending) { lingering[ObjectIdentifier(transfer)] = transfer }
     transfer.release()
   }
 
@@ -319,7 +317,7 @@ final class CurlLoop {
       handles.removeValue(forKey: handle.easy)
       guard isNew else { continue }
       exclusive.giveBack(transfer)
-      _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
+      _ = transfer.completed(CurlEnding(code: code, text: handle.error, isReused: false))
       return transfer.release()
     }
   }

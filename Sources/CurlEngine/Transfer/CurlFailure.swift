@@ -45,6 +45,21 @@ package struct CurlEnding: Sendable {
   package var refusal: CurlRefusal?
   /// Whether a proxy responded to CONNECT.
   package var hasProxyAnswer = false
+  /// Whether the HTTP/2 connection broke, so that the end of the stream is unknown.
+  var isCutOff = false
+
+  /// Notes a GOAWAY on the connection.
+  mutating func note(_ goAway: GoAway, of stream: UInt32?) {
+    if let stream { isUnprocessed = stream > goAway.lastStream }
+    goAwayError = goAway.error
+  }
+}
+
+/// A GOAWAY that precedes the end of an HTTP/2 connection (RFC 9113 §6.8).
+struct GoAway {
+  /// The last stream that the server processes.
+  var lastStream: UInt32
+  var error: UInt32
 }
 
 /// How a proxy refused to connect.
