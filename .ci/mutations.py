@@ -202,16 +202,16 @@ area(
      '      marks.forget(transfer)\n      if !mutant("exclusive-keeps-keys") { exclusive.giveBack(transfer) }\n',
      "HTTP2StreamTests"),
     ("mailbox-sleeps-on-in-crowd", "CurlEngine",
-     "        martlet_wake(wake)\n        return (true, nil)\n",
-     '        if !mutant("mailbox-sleeps-on-in-crowd") { martlet_wake(wake) }\n        return (true, nil)\n',
+     "    if !carryOut(effect) { transfer.refuse() }\n",
+     '    if !(effect == .wake && mutant("mailbox-sleeps-on-in-crowd")), !carryOut(effect) { transfer.refuse() }\n',
      "CurlLoopTests"),
     ("life-sends-on-old-401", "TransferLife",
      "    response = .none\n    return (true, true)\n",
      '    if !mutant("life-sends-on-old-401") { response = .none }\n    return (true, true)\n',
      "TransferLifeTests"),
     ("mailbox-sleeps-on", "CurlEngine",
-     "    case .wake:\n      martlet_wake(wake)\n      return true\n",
-     '    case .wake:\n      if !mutant("mailbox-sleeps-on") { martlet_wake(wake) }\n      return true\n',
+     "{ carryOut(add(operation)) }",
+     '{\n    let effect = add(operation)\n    return effect == .wake && mutant("mailbox-sleeps-on") || carryOut(effect)\n  }',
      "CurlUploadTests"),
     # One transfer.
     ("transfer-keeps-token", "CurlTransfer",
@@ -332,9 +332,9 @@ area(
      'if isPending || unread > Self.highWater && !mutant("body-grows-without-end") {',
      "CurlBodyTests"),
     ("body-asks-for-no-room", "CurlBody",
-     "  private func makeRoom() throws(ResponseHeadReader.Problem) -> Bool {\n"
+     "  func resume() throws(ResponseHeadReader.Problem) -> Bool {\n"
      "    source.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)",
-     "  private func makeRoom() throws(ResponseHeadReader.Problem) -> Bool {\n"
+     "  func resume() throws(ResponseHeadReader.Problem) -> Bool {\n"
      '    source.isRoomAwaited.store(!mutant("body-asks-for-no-room"), ordering: .sequentiallyConsistent)',
      "CurlBodyTests IdleConnectionTests"),
     ("body-fills-up-decoded", "CurlBody",
@@ -399,8 +399,8 @@ area(
      '    if isStopped, !mutant("upload-goes-on-stopped") { throw CancellationError() }\n',
      "UploadBufferTests CurlUploadEndTests"),
     ("upload-takes-longer-file", "CurlUpload",
-     "guard let end, martlet_read(file, &beyond, 1, end) > 0 else { return nil }",
-     'guard let end, martlet_read(file, &beyond, 1, end) > 0, !mutant("upload-takes-longer-file") else { return nil }',
+     "martlet_read(file, &beyond, 1, end) > 0 else { return nil }",
+     'martlet_read(file, &beyond, 1, end) > 0, !mutant("upload-takes-longer-file") else { return nil }',
      "CurlTransportTests/`fails.if.a.file"),
     ("upload-ends-before-trailers", "CurlUpload",
      "        try await trailers?.make()\n        if buffer.finish() { onBytes() }\n",

@@ -142,8 +142,8 @@ extension CurlHandle {
     return loop.resting.end(connection, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
   }
 
-  /// Whether libcurl chose an HTTP/1 connection that is in use.
+  /// Whether libcurl chose an HTTP/1 connection that is in use, as far as known.
   func isTaken(_ connection: RestingConnections.Connection?, by transfer: CurlTransfer) -> Bool {
-    knowsVersion && connection?.isUsed(byOtherThan: transfer) == true
+    martlet_easy_tls(easy) != nil && connection?.isUsed(byOtherThan: transfer) == true
   }
 }

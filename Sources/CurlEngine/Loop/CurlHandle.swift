@@ -87,9 +87,6 @@ final class CurlHandle {
   /// Whether TLS has negotiated HTTP/2 for the connection, as far as known.
   var isHTTP2: Bool { martlet_easy_tls(easy).map { martlet_tls_is_http2($0) } ?? false }
 
-  /// Whether TLS reveals the negotiated version.
-  var knowsVersion: Bool { martlet_easy_tls(easy) != nil }
-
   /// Sets up the handle for a transfer; returns libcurl's code.
   ///
   /// A connection that is not new must have been made with `key`.
@@ -280,11 +277,9 @@ final class CurlHandle {
     if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
       transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
     }
-    // Without OpenSSL the version of a connection is unknown.
-    guard isMultiplexed || CurlLibrary.hasHTTP2 && isSecure && !knowsVersion else { return true }
-    if !isLogging { _ = martlet_easy_log(easy, true) }
-    isLogging = true
-    if isMultiplexed, CurlLibrary.hidesBrokenConnections, let connectionName {
+    guard isMultiplexed else { return true }
+    log()
+    if CurlLibrary.hidesBrokenConnections, let connectionName {
       loop.multiplexed.use(connectionName, by: self)
       keepConnection(transfer)
     }
@@ -302,12 +297,11 @@ final class CurlHandle {
     isPlain = false
   }
 
-  var hasOwnConnection: Bool { connectionKey != ExclusiveConnections.shared }
-
   /// Whether no other transfer uses the HTTP/2 connection.
   var isAloneOnConnection: Bool { connectionName.map { loop.multiplexed.isAlone(self, on: $0) } ?? false }
 
-  func showRawBody() {
+  /// Turns libcurl's log on, until the end of the transfer.
+  func log() {
     if !isLogging { _ = martlet_easy_log(easy, true) }
     isLogging = true
   }
@@ -391,11 +385,12 @@ final class CurlHandle {
 
   /// Notes facts about the connection before the transfer loses it.
   func noteConnection() {
-    if let transfer, transfer.job.isSecure, transfer.sharing == .agreed {
+    guard let transfer else { return }
+    let isSecure = transfer.job.isSecure
+    if isSecure, transfer.sharing == .agreed {
       loop.exclusive.note(transfer.job.origin, speaksHTTP1: transfer.life.isAlone)
     }
-    guard let transfer, !isReused else { return }
-    let isSecure = transfer.job.isSecure
+    guard !isReused else { return }
     let hasSecureProxy = transfer.route?.proxy?.kind == .https
     if isSecure != hasSecureProxy || proxyTLS != nil { tls = martlet_easy_session(easy) }
   }
@@ -467,14 +462,10 @@ final class CurlHandle {
 
   /// The times measured so far, while the transfer runs.
   var timing: CurlTiming {
-    var timing = CurlTiming()
-    guard !isReused else { return timing }
-    let name = martlet_easy_name_lookup_time(easy)
+    guard !isReused else { return CurlTiming() }
     let connect = martlet_easy_connect_time(easy)
     let tls = martlet_easy_tls_time(easy)
-    timing.nameLookup = name
-    timing.connect = connect
-    if tls > 0 { timing.tls = max(0, tls - connect) }
-    return timing
+    return CurlTiming(
+      nameLookup: martlet_easy_name_lookup_time(easy), connect: connect, tls: tls > 0 ? max(0, tls - connect) : nil)
   }
 }

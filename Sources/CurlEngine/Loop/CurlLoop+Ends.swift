@@ -82,10 +82,9 @@ extension CurlLoop {
     if transfer.job.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
   }
 
-  /// Whether a connection belongs to one paused transfer; no other can use it.
+  /// Whether a connection belongs to a paused transfer; with libcurl 8.5.0 there is no HTTP/2, so no other can use it.
   func isPaused(_ watch: CurlWatch) -> Bool {
-    guard let handle = watch.easy.flatMap({ handles[$0] }), let transfer = handle.transfer else { return false }
-    return transfer.life.isPaused && (transfer.life.isAlone || handle.hasOwnConnection)
+    watch.easy.flatMap { handles[$0]?.transfer }?.life.isPaused == true
   }
 
   /// Lets libcurl 8.5.0 send without reading for its paused transfer.

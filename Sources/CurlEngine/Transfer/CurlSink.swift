@@ -32,6 +32,14 @@ package protocol CurlProxySink: AnyObject, Sendable {
   func refused(_ status: Int, _ fields: ReceivedFields)
 }
 
+/// Observes the end of transfers.
+package protocol CurlTransferObserver: AnyObject, Sendable {
+  /// Called when the loop has finished with a transfer.
+  ///
+  /// Bytes may still wait for the reader. Called on any thread, perhaps more than once.
+  func transferIsOver(_ transfer: CurlTransfer)
+}
+
 /// The right to a connection, held until the transfer is over.
 package protocol CurlSlot: AnyObject, Sendable {
   /// Releases the slot; calling it again does nothing.

@@ -120,10 +120,9 @@ extension CurlTransfer {
   ///
   /// Returns whether libcurl has to continue, and the microseconds until the next check of the other waits.
   func takeTurn(at now: Int64) -> (goesOn: Bool, wait: Int64?) {
-    var ended: CurlWaits = []
+    var ended: CurlWaits = .room
     let down = life.waits.contains(.down) ? throttle?.down?.claim(ObjectIdentifier(self), at: now) : nil
     let up = life.waits.contains(.up) ? throttle?.up?.claim(ObjectIdentifier(self), at: now) : nil
-    ended.insert(.room)
     if down == nil { ended.insert(.down) }
     if up == nil { ended.insert(.up) }
     ended.formIntersection(life.waits)
@@ -131,8 +130,7 @@ extension CurlTransfer {
       life.endWaiting(for: ended)
       waitsHaveChanged()
     }
-    let wait = [down, up].compactMap { $0 }.min()
-    return (!ended.isEmpty, wait)
+    return (!ended.isEmpty, [down, up].compactMap { $0 }.min())
   }
 
   /// Ends the upload's use of the limit, so that waiting transfers need not wait for it.
@@ -142,6 +140,6 @@ extension CurlTransfer {
   func leaveThrottle() {
     noteTurn()
     throttle?.down?.leave(ObjectIdentifier(self))
-    throttle?.up?.leave(ObjectIdentifier(self))
+    leaveUploadThrottle()
   }
 }

@@ -66,7 +66,7 @@ extension CurlTransfer {
     guard needsEnd || job.hasBody && !hasSentAll(handle) else { return }
     chunks = RawChunks(needsEnd: needsEnd)
     if CurlLibrary.showsRawBody {
-      handle.showRawBody()
+      handle.log()
     } else {
       _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_transfer_decoding), 0)
     }
