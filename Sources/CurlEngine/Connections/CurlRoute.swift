@@ -2,7 +2,6 @@ import CMartletShim
 
 /// What one exchange requires of its connection beyond the client's settings.
 package struct CurlRoute: Sendable {
-  /// A proxy server.
   package struct Proxy: Sendable {
     package enum Kind {
       case http, https, socks5
@@ -42,12 +41,10 @@ package struct CurlRoute: Sendable {
     }
   }
 
-  /// The allowed HTTP versions.
   package enum Version {
     /// HTTP/2 if TLS negotiates it.
     case automatic
     case http1_0, http1_1
-    /// HTTP/2 without TLS.
     case priorKnowledge
   }
 
@@ -59,7 +56,6 @@ package struct CurlRoute: Sendable {
   package var handshake: Handshake?
   package var sharesConnections = true
 
-  /// Creates a route without special requirements.
   package init() {}
 
   /// Applies the route to a handle that was just reset, and is reset before its next use.

@@ -28,7 +28,6 @@ struct RestingConnections {
 
     func isUsed(byOtherThan transfer: CurlTransfer) -> Bool { user.map { $0 !== transfer } ?? false }
 
-    /// Notes that a transfer is about to send on it.
     func use(by transfer: CurlTransfer) {
       isIdle = false
       user = transfer
@@ -41,7 +40,6 @@ struct RestingConnections {
   /// The connection of this name; `nil` before the first request on it.
   subscript(name: UInt64) -> Connection? { known[name] }
 
-  /// Notes a connection before the first request on it.
   mutating func add(_ name: UInt64) -> Connection {
     let connection = Connection(name)
     known[name] = connection

@@ -33,7 +33,6 @@ package final class CurlMailbox: Sendable {
     case start(CurlTransfer)
     /// Removes the transfer from its connection. This ends an HTTP/1 connection, but only the stream of HTTP/2.
     case cancel(CurlTransfer)
-    /// The reader of the transfer has made room.
     case drained(CurlTransfer)
     /// Bytes of the request body are available for a waiting transfer.
     case fed(CurlTransfer)
@@ -45,7 +44,6 @@ package final class CurlMailbox: Sendable {
   private struct State {
     var operations: [Operation] = []
     var isAsleep = false
-    /// Whether a thread takes the operations.
     var isRunning = false
   }
 

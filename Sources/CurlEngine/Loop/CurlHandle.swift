@@ -18,7 +18,6 @@ final class CurlHandle {
   /// The URL as text, and as libcurl has parsed it.
   private var text: String?
   private var url: UnsafeMutableRawPointer?
-  /// Whether the request target is set in addition to the URL.
   private var hasTarget = false
   private var connectTimeout = 0
   private var pieceSize: Int?
@@ -30,7 +29,6 @@ final class CurlHandle {
   private var lists: [UnsafeMutableRawPointer] = []
   /// The transfer's connection; `nil` without addresses.
   private(set) var resting: RestingConnections.Connection?
-  /// The name of the transfer's connection, by its addresses.
   var connectionName: UInt64? { resting?.name }
   /// Whether the request was sent over HTTP/2, as far as known.
   private(set) var isMultiplexed = false
@@ -74,7 +72,6 @@ final class CurlHandle {
     errorText.deallocate()
   }
 
-  /// libcurl's text for the last failure.
   var error: String { CurlTLS.readable(String(cString: errorText)) }
 
   /// Whether libcurl cannot read the frames of the HTTP/2 connection any more.
@@ -297,7 +294,6 @@ final class CurlHandle {
     isPlain = false
   }
 
-  /// Whether no other transfer uses the HTTP/2 connection.
   var isAloneOnConnection: Bool { connectionName.map { loop.multiplexed.isAlone(self, on: $0) } ?? false }
 
   /// Turns libcurl's log on, until the end of the transfer.

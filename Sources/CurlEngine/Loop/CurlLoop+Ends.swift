@@ -23,7 +23,6 @@ extension CurlLoop {
     _ = martlet_multi_act(multi, -1, 0)
   }
 
-  /// Notes that libcurl may have read more for a transfer than it has delivered.
   func holdsMore(_ transfer: CurlTransfer) { if mayHoldMore.last !== transfer { mayHoldMore.append(transfer) } }
 
   /// Makes libcurl continue reading where no event would.
@@ -62,7 +61,6 @@ extension CurlLoop {
     if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
   }
 
-  /// Notes that a transfer is about to send on a connection.
   func uses(_ transfer: CurlTransfer, _ connection: RestingConnections.Connection, isNew: Bool) {
     // Of an earlier connection with the same addresses.
     let name = connection.name

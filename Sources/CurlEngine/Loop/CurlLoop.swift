@@ -30,7 +30,6 @@ final class CurlLoop {
   var uploads = RunningUploads()
   /// Transfers whose response may be complete although libcurl still sends.
   var mayBeAnswered: [CurlTransfer] = []
-  /// The GOAWAY of each connection, by its name.
   var goaways = RecentTable<UInt64, GoAway>(limit: 64)
   /// The HTTP/2 connections whose frames libcurl cannot read any more; from 8.14 on it would reuse them.
   var broken = RecentTable<UInt64, Void>(limit: 64)
@@ -50,7 +49,6 @@ final class CurlLoop {
   var resting = RestingConnections()
   var exclusive = ExclusiveConnections()
   var multiplexed = MultiplexedConnections<CurlHandle>()
-  /// The transfers that libcurl has ended in this turn.
   var ended: [(handle: CurlHandle, code: CInt)] = []
   /// Transfers whose requests libcurl before 7.80 has repeated by itself.
   var unwanted: [CurlTransfer] = []
@@ -58,7 +56,6 @@ final class CurlLoop {
   var unnamedCount: UInt64 = 0
   private var isClosing = false
   private var isClosingIdle = false
-  /// The time since which nothing is in flight.
   private var idleSince: Int64?
   /// The number of transfers whose chunked coding is checked for overhead.
   var metered = 0
@@ -67,7 +64,6 @@ final class CurlLoop {
   private var answer: AwaitedAnswer
   private var lookups: AbandonedLookups
 
-  /// The settings applied to each handle.
   var connections: CurlConnectionSettings { mailbox.settings }
 
   init?(_ mailbox: CurlMailbox, _ poll: CInt) {
@@ -102,7 +98,6 @@ final class CurlLoop {
     return CInt(clamping: (max(0, end - now) + 999) / 1000)
   }
 
-  /// The next step of a caller that has lent its thread.
   enum Drive {
     case done
     /// Wake the loop's thread: more work or transfers are pending, or it would sleep too long.
@@ -157,7 +152,6 @@ final class CurlLoop {
     return .done
   }
 
-  /// Returns a caller's socket to the loop's own thread.
   private func endAwaiting() {
     guard let socket = answer.takeSocket(), let known = watches[socket] else { return }
     if known.wanted != known.registered { watch(socket, known.wanted, for: known.easy) }
@@ -277,7 +271,6 @@ final class CurlLoop {
     if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
   }
 
-  /// Ends a transfer, whether or not libcurl has ended it.
   func end(_ handle: CurlHandle, _ ending: CurlEnding, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     guard let transfer = handle.transfer else { return }
     recycle(handle, multi, isClean: isClean)
@@ -381,7 +374,6 @@ final class CurlLoop {
     answer.hasHead(transfer, at: martlet_microseconds())
   }
 
-  /// Notes the first bytes of a body in this turn.
   func hasBytes(_ transfer: CurlTransfer) { bodies.append(transfer) }
 
   /// Delays the fast bytes of a transfer, to wait for more.
@@ -464,7 +456,6 @@ final class CurlLoop {
     watches[socket] = known.isConnection || known.wanted != 0 ? known : nil
   }
 
-  /// Registers the wanted events of a socket with the system.
   private func register(_ watch: inout CurlWatch, _ socket: CInt) {
     if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: watch.easy) {
       if watch.registered != 0 { martlet_poll_forget(poll, socket) }

@@ -1,7 +1,6 @@
 import CMartletShim
 package import Foundation
 
-/// The TLS settings of an engine's connections.
 package struct CurlTLSSettings: Sendable {
   package enum Trust {
     /// libcurl's own roots.

@@ -46,7 +46,6 @@ final class CurlBody {
     self.source = source
   }
 
-  /// Whether some bytes are not decoded yet.
   var isPending: Bool { decoder?.isPending ?? false }
 
   /// Takes all of the bytes or none.

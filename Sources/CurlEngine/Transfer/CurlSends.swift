@@ -18,7 +18,6 @@ struct CurlSends {
   /// It may be the next step of connection-based authentication.
   mutating func begin() { count += 1 }
 
-  /// Whether libcurl tried to send the request again.
   func wasRepeated(_ code: CInt) -> Bool {
     // ABORTED_BY_CALLBACK: when the second sending began or a socket was created. COULDNT_CONNECT: when a socket was
     // created. SEND_FAIL_REWIND.

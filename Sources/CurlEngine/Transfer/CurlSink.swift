@@ -18,9 +18,7 @@ package protocol CurlSink: AnyObject, Sendable {
   func didReceive(_ bytes: Int, of expected: Int64?)
   /// Registers an action for an abort of the exchange; returns a token for ``forgetAbort(_:)``.
   func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int
-  /// Removes the action when the transfer is over.
   func forgetAbort(_ token: Int)
-  /// The error of a failure for the sender of the request.
   func error(for failure: CurlFailure, of transfer: CurlTransfer) -> any Error
 }
 
@@ -32,7 +30,6 @@ package protocol CurlProxySink: AnyObject, Sendable {
   func refused(_ status: Int, _ fields: ReceivedFields)
 }
 
-/// Observes the end of transfers.
 package protocol CurlTransferObserver: AnyObject, Sendable {
   /// Called when the loop has finished with a transfer.
   ///
@@ -52,7 +49,6 @@ package protocol CurlSlot: AnyObject, Sendable {
   func handOn() -> Self?
 }
 
-/// The progress of a transfer.
 package enum CurlStep {
   case connecting, sending, waiting
 }

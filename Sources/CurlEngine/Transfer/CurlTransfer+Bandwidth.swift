@@ -32,7 +32,6 @@ package final class CurlThrottle {
   fileprivate var up: Share?
   /// The time since which the transfer waits for a turn, in either direction.
   fileprivate var start: Int64?
-
   /// The total of the waiting time.
   fileprivate let time: ThrottledTime?
 
@@ -67,7 +66,6 @@ extension CurlTransfer {
     if life.waits.isDisjoint(with: [.down, .up]) { noteTurn() }
   }
 
-  /// Adds the time of the current wait for a turn to the total.
   private func noteTurn() {
     guard let throttle, let start = throttle.start else { return }
     throttle.start = nil
@@ -136,7 +134,6 @@ extension CurlTransfer {
   /// Ends the upload's use of the limit, so that waiting transfers need not wait for it.
   func leaveUploadThrottle() { throttle?.up?.leave(ObjectIdentifier(self)) }
 
-  /// Ends the transfer's use of the limit.
   func leaveThrottle() {
     noteTurn()
     throttle?.down?.leave(ObjectIdentifier(self))

@@ -1,7 +1,6 @@
 import CMartletShim
 
 extension CurlTransfer {
-  /// Whether the transfer uses HTTP/2 without TLS.
   var hasPriorKnowledge: Bool { route?.version == .priorKnowledge }
 
   /// Whether no existing connection is suitable.

@@ -1,6 +1,5 @@
 import CMartletShim
 
-/// A chunked body in its raw form.
 struct RawChunks {
   /// Whether the body is incomplete without a well-formed last chunk, whatever libcurl says.
   ///
@@ -72,7 +71,6 @@ extension CurlTransfer {
     }
   }
 
-  /// Reads bytes of a response body as they came.
   func receivedRaw(_ bytes: UnsafeRawBufferPointer) {
     guard chunks != nil else { return }
     chunks?.end.read(bytes)

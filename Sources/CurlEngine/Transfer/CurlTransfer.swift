@@ -55,7 +55,6 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   var isMisplaced = false
   /// The number of the end of TLS that must precede the end of the body; 0 if irrelevant.
   private var endOfTLS: UInt = 0
-  /// The result of checking the host's addresses.
   var addresses = CurlAddressCheck()
 
   package init(
@@ -303,7 +302,6 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if isFast && !isLast && body.isGathering, let loop = handle?.loop { loop.flushLater(self) } else { body.flush() }
   }
 
-  /// Gives fast bytes to the reader.
   func flush() { if let body, body.isUnflushed { body.flush() } }
 
   func receivedBody(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {

@@ -31,7 +31,6 @@ package final class CurlUpload: @unchecked Sendable {
   /// How long libcurl waits for `100 Continue`, in microseconds.
   package static let leavePatience: Int64 = 1_000_000
 
-  /// The number of bytes, if it is known.
   let length: Int64?
   private let source: Source
   let trailers: CurlTrailers?
@@ -71,7 +70,6 @@ package final class CurlUpload: @unchecked Sendable {
   /// Whether the bytes never have to be waited for.
   var isInMemory: Bool { if case .data = source, case nil = onSilence { true } else { false } }
 
-  /// Notes that the head is about to be sent.
   func willBeAsked() { if onSilence != nil { askedAt = martlet_microseconds() } }
 
   /// Whether libcurl has not requested any bytes yet; from any thread.
@@ -201,9 +199,7 @@ package final class CurlUpload: @unchecked Sendable {
   }
 }
 
-/// The source of a streamed request body.
 package protocol UploadStream: AnyObject, Sendable {
-  /// Notes that the stream is about to be read.
   func begin()
   /// Reads the stream to its end.
   ///
