@@ -22,8 +22,7 @@ final class CurlLoop {
   /// By socket; an array would grow with all descriptors of the process.
   var watches: [CInt: CurlWatch] = [:]
   private var deadline: Int64?
-  /// The transfers with a handle, and those whose last bytes wait for the reader.
-  private var running = 0
+  /// The transfers whose last bytes wait for the reader.
   private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
   /// The transfers that are not started yet, because a stream that must be empty has shown neither bytes nor its end.
   private var held: [ObjectIdentifier: CurlTransfer] = [:]
@@ -216,6 +215,9 @@ final class CurlLoop {
 
   // MARK: Rest
 
+  /// The number of transfers with a handle.
+  private var running: Int { handles.count - free.count }
+
   private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty && (isClosing || lookups.isEmpty) }
 
   private func noteIdleness(at now: Int64) {
@@ -300,7 +302,6 @@ final class CurlLoop {
       if code == 0 {
         transfer.handle = handle
         if transfer.job.hasBody { uploads.add(transfer, at: martlet_microseconds()) }
-        running += 1
         idleSince = nil
         return
       }
@@ -351,7 +352,6 @@ final class CurlLoop {
     if handle.transfer?.overhead != nil { metered -= 1 }
     answer.forget(handle.transfer)
     handle.release()
-    running -= 1
     if isClean && free.count < Self.maximumFree { return free.append(handle) }
     handles.removeValue(forKey: handle.easy)
   }

@@ -259,11 +259,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if job.method != "HEAD" && head.status != 204 && head.status != 304 {
       end = try head.bodyEnd(isHTTP1: isHTTP1)
       // A part of a coded body cannot be decoded.
-      let isDecoded = head.status != 206 && job.isDecoded
-      let codings =
-        isDecoded && head.framing.hasContentCoding
-        ? head.fields.values(of: "Content-Encoding").flatMap { FieldSyntax.listMembers(of: $0) } : []
-      if !codings.isEmpty { decoder = try ContentDecoder(codings) }
+      if head.status != 206, job.isDecoded, head.framing.hasContentCoding {
+        let codings = head.fields.values(of: "Content-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
+        decoder = try ContentDecoder(codings)
+      }
     }
     if end == .connection, let handle { endOfTLS = handle.watchEnd() }
     if head.framing.hasTransferCoding {
@@ -342,18 +341,16 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       return false
     }
     switch life.drained(Result { () throws(ResponseHeadReader.Problem) in try body.resume() }) {
-    case .nothing: return false
+    case .nothing: break
     case .libcurlGoesOn:
       waitsHaveChanged()
       return true
-    case .ends:
-      finish(body)
-      return false
+    case .ends: finish(body)
     case .fails(let problem):
       fail(problem)
       mailbox.post(.cancel(self))
-      return false
     }
+    return false
   }
 
   // MARK: The end
