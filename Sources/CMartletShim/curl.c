@@ -30,9 +30,7 @@ enum {
   kOptNoBody = kLong + 44,
   kOptUpload = kLong + 46,
   kOptHeaderFunction = kFunction + 79,
-  kOptProxy = kObject + 4,
   kOptNoProxy = kObject + 177,
-  kOptHTTPVersion = kLong + 84,
   kOptDebugFunction = kFunction + 94,
   kOptDebugData = kObject + 95,
   kOptNoSignal = kLong + 99,
@@ -48,7 +46,6 @@ enum {
   kOptCloseSocketFunction = kFunction + 208,
   kOptCloseSocketData = kObject + 209,
   kOptPathAsIs = kLong + 234,
-  kOptSuppressConnectHeaders = kLong + 265,
   kOptUploadBufferSize = kLong + 280,
   kOptHTTP09Allowed = kLong + 285,
   kOptPrereqFunction = kFunction + 312,
@@ -324,10 +321,6 @@ const char *martlet_curl_path(void) { return martlet_curl_problem() ? NULL : pat
 
 // MARK: Easy handles
 
-bool martlet_curl_needs_guard(void) { return version >= 0x075300 && version < 0x080101; }
-
-bool martlet_curl_repeats_uploads(void) { return version >= 0x075800 && version < 0x080100; }
-
 bool martlet_curl_hides_broken_connections(void) { return version >= 0x075800 && version < 0x080100; }
 
 int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error) {
@@ -393,17 +386,17 @@ int martlet_easy_prepare(
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
   // Without nghttp2 even setting this option is an error.
   if (facts->features & kFeatureHTTP2) {
-    SET(kOptHTTPVersion, (long)(martlet_curl_has_http2() ? kHTTPVersion2TLS : kHTTPVersion1));
+    SET(martlet_opt_http_version, (long)(martlet_curl_has_http2() ? kHTTPVersion2TLS : kHTTPVersion1));
   }
   SET(kOptHTTP09Allowed, 0L);
   // Empty texts, because libcurl reads the environment if there are none.
-  SET(kOptProxy, "");
+  SET(martlet_opt_proxy, "");
   SET(kOptNoProxy, "");
   SET(kOptPathAsIs, 1L);
   SET(kOptTCPNoDelay, 1L);
   SET(martlet_opt_buffer_size, (long)martlet_receive_size);
   // A proxy's response to CONNECT is not the server's response.
-  SET(kOptSuppressConnectHeaders, 1L);
+  SET(martlet_opt_suppress_connect_headers, 1L);
   SET(kOptHeaderFunction, callbacks->head);
   SET(kOptHeaderData, handle);
   SET(kOptWriteFunction, callbacks->body);

@@ -240,16 +240,20 @@ void martlet_shutdown(int descriptor) { shutdown(descriptor, SHUT_RDWR); }
 
 int martlet_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
 
-enum { kTCPInfo = 11 };
+enum { kTCPInfo = 11, kBytesAcknowledged = 120, kBytesReceived = 128 };
 
-int64_t martlet_socket_taken(int socket) {
-  // `struct tcp_info` of Linux 4.1 and later: `tcpi_bytes_received` is at 128. The C libraries declare only its
-  // beginning.
+/// Reads a counter in `struct tcp_info` of Linux 4.1 and later, of which the C libraries declare only the beginning.
+static bool tcp_counter(int socket, size_t offset, uint64_t *value) {
   unsigned char info[256];
   socklen_t length = sizeof(info);
-  if (getsockopt(socket, IPPROTO_TCP, kTCPInfo, info, &length) != 0 || length < 136) return -1;
+  if (getsockopt(socket, IPPROTO_TCP, kTCPInfo, info, &length) != 0 || length < offset + sizeof *value) return false;
+  memcpy(value, info + offset, sizeof *value);
+  return true;
+}
+
+int64_t martlet_socket_taken(int socket) {
   uint64_t received;
-  memcpy(&received, info + 128, sizeof(received));
+  if (!tcp_counter(socket, kBytesReceived, &received)) return -1;
   // Read last, so that bytes that arrive in between do not count as read.
   int waiting = 0;
   if (ioctl(socket, FIONREAD, &waiting) != 0) return -1;
@@ -259,13 +263,8 @@ int64_t martlet_socket_taken(int socket) {
 int64_t martlet_socket_acknowledged(int socket, int64_t *queued) {
   int waiting = 0;
   *queued = ioctl(socket, TIOCOUTQ, &waiting) == 0 ? waiting : 0;
-  // As above; `tcpi_bytes_acked` is at 120.
-  unsigned char info[256];
-  socklen_t length = sizeof(info);
-  if (getsockopt(socket, IPPROTO_TCP, kTCPInfo, info, &length) != 0 || length < 128) return -*queued;
   uint64_t acknowledged;
-  memcpy(&acknowledged, info + 120, sizeof(acknowledged));
-  return (int64_t)acknowledged;
+  return tcp_counter(socket, kBytesAcknowledged, &acknowledged) ? (int64_t)acknowledged : -*queued;
 }
 
 bool martlet_socket_has_room(int socket) {

@@ -80,19 +80,26 @@ void martlet_inflater_free(void *inflater) {
 
 bool martlet_inflater_reset(void *inflater) { return inflate_reset(inflater) == kOK; }
 
-int martlet_inflate(void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length) {
-  struct stream *stream = inflater;
+/// Takes a step of a stream, for `martlet_inflate` or `martlet_deflate`.
+static int act(
+    struct stream *stream, int (*step)(struct stream *, int), const uint8_t *input, size_t *input_length,
+    uint8_t *output, size_t *output_length, bool is_last) {
   unsigned int input_size = *input_length > UINT_MAX ? UINT_MAX : (unsigned int)*input_length;
   unsigned int output_size = *output_length > UINT_MAX ? UINT_MAX : (unsigned int)*output_length;
+  bool is_whole = input_size == *input_length;
   stream->next_in = input;
   stream->avail_in = input_size;
   stream->next_out = output;
   stream->avail_out = output_size;
-  int code = inflate_step(stream, kNoFlush);
+  int code = step(stream, is_last && is_whole ? kFinish : kNoFlush);
   *input_length = input_size - stream->avail_in;
   *output_length = output_size - stream->avail_out;
   if (code == kStreamEnd) return 1;
   return code == kOK || code == kBufferError ? 0 : -1;
+}
+
+int martlet_inflate(void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length) {
+  return act(inflater, inflate_step, input, input_length, output, output_length, false);
 }
 
 void *martlet_deflater_new(int level) {
@@ -113,19 +120,7 @@ void martlet_deflater_free(void *deflater) {
 
 int martlet_deflate(
     void *deflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length, bool is_last) {
-  struct stream *stream = deflater;
-  unsigned int input_size = *input_length > UINT_MAX ? UINT_MAX : (unsigned int)*input_length;
-  unsigned int output_size = *output_length > UINT_MAX ? UINT_MAX : (unsigned int)*output_length;
-  bool is_whole = input_size == *input_length;
-  stream->next_in = input;
-  stream->avail_in = input_size;
-  stream->next_out = output;
-  stream->avail_out = output_size;
-  int code = deflate_step(stream, is_last && is_whole ? kFinish : kNoFlush);
-  *input_length = input_size - stream->avail_in;
-  *output_length = output_size - stream->avail_out;
-  if (code == kStreamEnd) return 1;
-  return code == kOK || code == kBufferError ? 0 : -1;
+  return act(deflater, deflate_step, input, input_length, output, output_length, is_last);
 }
 
 #endif

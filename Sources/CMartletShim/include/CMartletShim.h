@@ -180,16 +180,9 @@ int martlet_easy_set_upload(void *easy, int64_t length);
 typedef int (*martlet_curl_trailers)(void *_Nullable *_Nullable list, void *_Nullable handle);
 /// Sends trailers after the body. With libcurl before 8.7 the handle can then serve no other transfer.
 int martlet_easy_set_trailers(void *easy, martlet_curl_trailers trailers, void *handle);
-/// Whether used handles of this version must be guarded. From 7.83 to 8.1.0 a handle keeps a pointer to the last field
-/// of its last response, which is freed with that response. If the first header line of the next response is folded,
-/// libcurl writes to freed memory (curl #11103).
-bool martlet_curl_needs_guard(void);
 /// Whether streams of a broken HTTP/2 connection end without an error, as before 8.1, and the log contains GOAWAY, as
 /// from 7.88 on.
 bool martlet_curl_hides_broken_connections(void);
-
-/// Whether libcurl may send the bytes of a request over HTTP/2 twice if its socket is full: from 7.88 until 8.1.
-bool martlet_curl_repeats_uploads(void);
 /// Turns libcurl's log on or off.
 int martlet_easy_log(void *easy, bool is_on);
 /// Parses a line of the log. Returns

@@ -1,6 +1,5 @@
 /// The result of checking a host's addresses.
 struct CurlAddressCheck {
-  /// The reason for the first refusal.
   private var reason: String?
   private var hasAddress = false
 

@@ -28,15 +28,14 @@ struct CurlConnectAnswer {
   mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> (Int, ReceivedFields)? {
     bytes += line.count
     lines += 1
-    do {
-      guard case .final(let head)? = try reader?.read(line) else { return nil }
-      reader = nil
-      // tinyproxy responds to wrong credentials with 401.
-      return head.status == 407 || head.status == 401 ? (head.status, head.fields) : nil
-    } catch {
-      // libcurl has parsed the status, which decides.
+    // After a malformed line, the status that libcurl has parsed decides.
+    guard let step = try? reader?.read(line) else {
       reader = nil
       return nil
     }
+    guard case .final(let head) = step else { return nil }
+    reader = nil
+    // tinyproxy responds to wrong credentials with 401.
+    return head.status == 407 || head.status == 401 ? (head.status, head.fields) : nil
   }
 }

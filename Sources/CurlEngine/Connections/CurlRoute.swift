@@ -2,7 +2,6 @@ import CMartletShim
 
 /// What one exchange requires of its connection beyond the client's settings.
 package struct CurlRoute: Sendable {
-  /// A proxy server.
   package struct Proxy: Sendable {
     package enum Kind {
       case http, https, socks5
@@ -16,9 +15,7 @@ package struct CurlRoute: Sendable {
     package var user: String?
     package var password: String?
 
-    package init(
-      name: String, kind: Kind, address: String, user: String? = nil, password: String? = nil
-    ) {
+    package init(name: String, kind: Kind, address: String, user: String? = nil, password: String? = nil) {
       self.name = name
       self.kind = kind
       self.address = address
@@ -37,21 +34,17 @@ package struct CurlRoute: Sendable {
     package var user: String
     package var password: String
 
-    package init(
-      isNTLM: Bool, user: String, password: String
-    ) {
+    package init(isNTLM: Bool, user: String, password: String) {
       self.isNTLM = isNTLM
       self.user = user
       self.password = password
     }
   }
 
-  /// The allowed HTTP versions.
   package enum Version {
     /// HTTP/2 if TLS negotiates it.
     case automatic
     case http1_0, http1_1
-    /// HTTP/2 without TLS.
     case priorKnowledge
   }
 
@@ -63,63 +56,45 @@ package struct CurlRoute: Sendable {
   package var handshake: Handshake?
   package var sharesConnections = true
 
-  /// Creates a route without special requirements.
   package init() {}
 
-  /// Applies the route to a handle; returns libcurl's code.
-  ///
-  /// The handle was just reset, and is reset before its next use.
-  func apply(to handle: CurlHandle) -> CInt {
-    let easy = handle.easy
-    var code: CInt = 0
-    func set(_ option: Int, _ value: Int) {
-      if code == 0 { code = martlet_easy_set_number(easy, CInt(option), value) }
-    }
-    func set(_ option: Int, _ text: String) {
-      if code == 0 { code = martlet_easy_set_text(easy, CInt(option), text) }
-    }
+  /// Applies the route to a handle that was just reset, and is reset before its next use.
+  func apply(to handle: CurlHandle, _ options: inout EasyOptions) {
     if let proxy {
-      set(martlet_opt_proxy, proxy.address)
-      if code == 0, proxy.kind == .https { code = handle.loop.tls.applyToProxy(easy) }
+      options.set(martlet_opt_proxy, proxy.address)
+      if proxy.kind == .https { handle.loop.tls.applyToProxy(&options) }
       // A proxy that only forwards bytes gets no field of the request, and a server gets no field of this list.
-      set(martlet_opt_header_separation, 1)
+      options.set(martlet_opt_header_separation, 1)
       if let proxyAuthorization {
-        guard let list = martlet_list_append(nil, "Proxy-Authorization: \(proxyAuthorization)") else { return 27 }
-        handle.keep(list)
-        if code == 0 { code = martlet_easy_set_pointer(easy, CInt(martlet_opt_proxy_header), list) }
+        handle.setList(martlet_opt_proxy_header, "Proxy-Authorization: \(proxyAuthorization)", &options)
       }
       if proxy.kind == .socks5 {
         if proxy.user != nil || proxy.password != nil {
-          set(martlet_opt_proxy_user, proxy.user ?? "")
-          set(martlet_opt_proxy_password, proxy.password ?? "")
-          set(martlet_opt_socks5_auth, 1)
+          options.set(martlet_opt_proxy_user, proxy.user ?? "")
+          options.set(martlet_opt_proxy_password, proxy.password ?? "")
+          options.set(martlet_opt_socks5_auth, 1)
         }
       } else {
         // The response to CONNECT contains the proxy's challenge.
-        set(martlet_opt_suppress_connect_headers, 0)
+        options.set(martlet_opt_suppress_connect_headers, 0)
       }
     }
-    if let address {
-      guard let list = martlet_list_append(nil, address) else { return 27 }  // OUT_OF_MEMORY
-      handle.keep(list)
-      if code == 0 { code = martlet_easy_set_pointer(easy, CInt(martlet_opt_resolve), list) }
-    }
+    if let address { handle.setList(martlet_opt_resolve, address, &options) }
     switch version {
-    case .http1_0: set(martlet_opt_http_version, 1)
-    case .http1_1: set(martlet_opt_http_version, 2)
-    case .priorKnowledge: set(martlet_opt_http_version, 5)
+    case .http1_0: options.set(martlet_opt_http_version, 1)
+    case .http1_1: options.set(martlet_opt_http_version, 2)
+    case .priorKnowledge: options.set(martlet_opt_http_version, 5)
     case .automatic: break  // As prepared.
     }
     if let handshake {
       // Exactly one scheme: libcurl then begins at once, and takes no other scheme that the server might prefer.
-      set(martlet_opt_http_auth, handshake.isNTLM ? 8 : 4)
-      set(martlet_opt_user, handshake.user)
+      options.set(martlet_opt_http_auth, handshake.isNTLM ? 8 : 4)
+      options.set(martlet_opt_user, handshake.user)
       // NTLM hashes UTF-16, which libcurl makes by widening each octet. That is right for ISO 8859-1, but not for
       // UTF-8.
       let password = handshake.password.unicodeScalars.map { CChar(truncatingIfNeeded: $0.value) } + [0]
-      if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_password), password) }
+      options.set(martlet_opt_password, characters: password)
     }
-    return code
   }
 
   /// How the proxy refused to connect, if that caused the failure.
@@ -127,9 +102,7 @@ package struct CurlRoute: Sendable {
     guard proxy != nil else { return nil }
     let status = martlet_easy_number(easy, CInt(martlet_info_connect_status))
     // tinyproxy responds to wrong credentials with 401.
-    if status >= 300 {
-      return CurlRefusal(status: status, isOfCredentials: status == 407 || status == 401)
-    }
+    if status >= 300 { return CurlRefusal(status: status, isOfCredentials: status == 407 || status == 401) }
     // CURLPX_NO_AUTH, CURLPX_USER_REJECTED
     let problem = martlet_easy_number(easy, CInt(martlet_info_proxy_problem))
     return [12, 33].contains(problem) ? CurlRefusal(status: nil, isOfCredentials: true) : nil

@@ -9,7 +9,6 @@ package enum CurlSharing {
   case agreed
   /// Exchanges that require HTTP/1 over TLS.
   case serial
-  /// HTTP/2 without TLS.
   case priorKnowledge
 
   package init(_ route: CurlRoute?, _ origin: Origin) {

@@ -61,17 +61,16 @@ extension CurlLoop {
 }
 
 extension CurlHandle {
-  /// Limits the transfer to connections with the same key; returns libcurl's code.
+  /// Limits the transfer to connections with the same key.
   ///
   /// libcurl compares `CURLOPT_SSL_OPTIONS` since 7.83.1. These four bits affect only Schannel and Secure Transport, or
   /// nothing.
-  func setConnectionKey(_ key: Int) -> CInt {
-    let options = [2, 8, 32, 128].enumerated().reduce(0) { $0 | (key >> $1.offset & 1) * $1.element }
-    var code = martlet_easy_set_number(easy, CInt(martlet_opt_ssl_options), options)
+  func setConnectionKey(_ key: Int, _ options: inout EasyOptions) {
+    let bits = [2, 8, 32, 128].enumerated().reduce(0) { $0 | (key >> $1.offset & 1) * $1.element }
+    options.set(martlet_opt_ssl_options, bits)
     if key == ExclusiveConnections.fresh {
-      if code == 0 { code = martlet_easy_set_number(easy, CInt(martlet_opt_fresh_connect), 1) }
-      if code == 0 { code = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1) }
+      options.set(martlet_opt_fresh_connect, 1)
+      options.set(martlet_opt_forbid_reuse, 1)
     }
-    return code
   }
 }

@@ -45,7 +45,6 @@ struct MultiplexedConnections<User: AnyObject> {
 
   func isUsed(_ name: UInt64) -> Bool { known[name]?.users.isEmpty == false }
 
-  /// Notes that GOAWAY has arrived.
   mutating func announceEnd(_ name: UInt64) { known[name]?.mayBeClosed = true }
 
   enum Leaving {
@@ -90,7 +89,6 @@ struct MultiplexedConnections<User: AnyObject> {
     return nil
   }
 
-  /// Whether a connection has broken in this turn.
   func isBroken(_ name: UInt64) -> Bool {
     guard let connection = known[name] else { return false }
     return connection.users.isEmpty && !connection.isKept && !connection.mayBeClosed

@@ -28,7 +28,6 @@ struct RestingConnections {
 
     func isUsed(byOtherThan transfer: CurlTransfer) -> Bool { user.map { $0 !== transfer } ?? false }
 
-    /// Notes that a transfer is about to send on it.
     func use(by transfer: CurlTransfer) {
       isIdle = false
       user = transfer
@@ -41,7 +40,6 @@ struct RestingConnections {
   /// The connection of this name; `nil` before the first request on it.
   subscript(name: UInt64) -> Connection? { known[name] }
 
-  /// Notes a connection before the first request on it.
   mutating func add(_ name: UInt64) -> Connection {
     let connection = Connection(name)
     known[name] = connection
@@ -142,8 +140,8 @@ extension CurlHandle {
     return loop.resting.end(connection, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
   }
 
-  /// Whether libcurl chose an HTTP/1 connection that is in use.
+  /// Whether libcurl chose an HTTP/1 connection that is in use, as far as known.
   func isTaken(_ connection: RestingConnections.Connection?, by transfer: CurlTransfer) -> Bool {
-    knowsVersion && connection?.isUsed(byOtherThan: transfer) == true
+    martlet_easy_tls(easy) != nil && connection?.isUsed(byOtherThan: transfer) == true
   }
 }

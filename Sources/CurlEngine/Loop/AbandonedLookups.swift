@@ -41,7 +41,6 @@ struct AbandonedLookups {
   var isEmpty: Bool { lookups.isEmpty }
   var count: Int { lookups.count }
 
-  /// The time to release overdue slots, if no thread ends before.
   var time: Int64? { lookups.values.lazy.map(\.end).min() }
 
   /// Notes that libcurl is about to close the socket of `owner`'s lookup.
@@ -64,7 +63,6 @@ struct AbandonedLookups {
     }
   }
 
-  /// Ends the lookup of a socket with an event, if there is one.
   mutating func act(on socket: CInt) {
     // The event may belong to an earlier socket with the same number.
     if lookups[socket] != nil, martlet_is_any_readable([socket], 1) { end(socket) }

@@ -16,7 +16,6 @@ package struct AnswerPace: Sendable {
     self.credit = credit
   }
 
-  /// Whether the next response is likely to be quick.
   package var isQuick: Bool { credit >= Self.price }
 
   /// Notes the time of a response in microseconds, or of a wait without one.

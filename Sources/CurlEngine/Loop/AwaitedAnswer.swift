@@ -12,7 +12,6 @@ struct AwaitedAnswer {
 
   init(_ pace: AnswerPace) { self.pace = pace }
 
-  /// Begins with the only transfer in flight.
   mutating func begin(_ transfer: CurlTransfer) {
     self.transfer = transfer
     since = 0
@@ -43,7 +42,6 @@ struct AwaitedAnswer {
     return true
   }
 
-  /// Returns the socket to the loop.
   mutating func takeSocket() -> CInt? {
     wantsSocket = false
     defer { socket = nil }

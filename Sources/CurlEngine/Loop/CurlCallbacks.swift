@@ -84,12 +84,11 @@ enum CurlCallbacks {
     })
 
   static func prepare(_ handle: CurlHandle, error: UnsafeMutablePointer<CChar>) -> CInt {
-    let code = withUnsafePointer(to: easy) {
+    withUnsafePointer(to: easy) {
       martlet_easy_prepare(
         handle.easy, $0, Unmanaged.passUnretained(handle).toOpaque(),
         Unmanaged.passUnretained(handle.loop).toOpaque(), error)
     }
-    return code == 0 ? handle.loop.connections.apply(to: handle.easy) : code
   }
 
   static func makeMulti(

@@ -42,14 +42,11 @@ package struct CurlConnectionSettings: Sendable {
     self.receiveMarks = receiveMarks
   }
 
-  /// Applies the settings to a handle that was just reset; returns libcurl's code.
-  func apply(to easy: UnsafeMutableRawPointer) -> CInt {
-    var code = martlet_easy_set_number(easy, CInt(martlet_opt_max_age_conn), maximumAge)
-    if code == 0, !isKept { code = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1) }
-    if code == 0, let unixSocket {
-      code = martlet_easy_set_text(easy, CInt(martlet_opt_unix_socket_path), unixSocket)
-    }
-    if code == 0, let interface { code = martlet_easy_set_text(easy, CInt(martlet_opt_interface), interface) }
-    return code
+  /// Applies the settings to a handle that was just reset.
+  func apply(to options: inout EasyOptions) {
+    options.set(martlet_opt_max_age_conn, maximumAge)
+    if !isKept { options.set(martlet_opt_forbid_reuse, 1) }
+    if let unixSocket { options.set(martlet_opt_unix_socket_path, unixSocket) }
+    if let interface { options.set(martlet_opt_interface, interface) }
   }
 }

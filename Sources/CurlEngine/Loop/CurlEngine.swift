@@ -33,7 +33,6 @@ package final class CurlMailbox: Sendable {
     case start(CurlTransfer)
     /// Removes the transfer from its connection. This ends an HTTP/1 connection, but only the stream of HTTP/2.
     case cancel(CurlTransfer)
-    /// The reader of the transfer has made room.
     case drained(CurlTransfer)
     /// Bytes of the request body are available for a waiting transfer.
     case fed(CurlTransfer)
@@ -45,7 +44,6 @@ package final class CurlMailbox: Sendable {
   private struct State {
     var operations: [Operation] = []
     var isAsleep = false
-    /// Whether a thread takes the operations.
     var isRunning = false
   }
 
@@ -77,42 +75,24 @@ package final class CurlMailbox: Sendable {
   ///
   /// Wakes the loop only if it sleeps. Starts a loop for a transfer.
   @discardableResult
-  package func post(_ operation: Operation) -> Bool {
-    switch add(operation) {
-    case .none: return true
-    case .wake:
-      martlet_wake(wake)
-      return true
-    case .start:
-      startThread()
-      return true
-    case .refusal: return false
-    }
-  }
+  package func post(_ operation: Operation) -> Bool { carryOut(add(operation)) }
 
-  /// Starts a transfer, and sends its request on this thread if the loop is idle.
+  /// Starts or refuses a transfer, and sends its request on this thread if the loop is idle.
   ///
   /// Waking the loop takes longer than the work itself. If many transfers start at once, one wake is enough for all.
   /// Returns the socket if the response is likely to come so soon that this thread should wait for it.
-  func start(_ transfer: CurlTransfer) -> (isStarted: Bool, socket: CInt?) {
-    switch add(.start(transfer)) {
-    case .none: return (true, nil)
-    case .wake:
+  func start(_ transfer: CurlTransfer) -> CInt? {
+    let effect = add(.start(transfer))
+    if effect == .wake, CurlLibrary.worksOnAnyThread, isIdle {
       // A loop whose lock is taken is busy, and handles the transfer by itself.
-      let isAlone = CurlLibrary.worksOnAnyThread && isIdle
-      let drive = isAlone ? withLoopIfAvailable { $0?.drive(for: transfer) } : nil
-      switch drive {
-      case .done?: return (true, nil)
-      case .answerIsNear(let socket)?: return (true, socket)
-      case .threadIsNeeded?, nil:
-        martlet_wake(wake)
-        return (true, nil)
+      switch withLoopIfAvailable({ $0?.drive(for: transfer) }) {
+      case .done?: return nil
+      case .answerIsNear(let socket)?: return socket
+      case .threadIsNeeded?, nil: break
       }
-    case .start:
-      startThread()
-      return (true, nil)
-    case .refusal: return (false, nil)
     }
+    if !carryOut(effect) { transfer.refuse() }
+    return nil
   }
 
   /// Waits on this thread for a response to a request that was sent here.
@@ -148,6 +128,16 @@ package final class CurlMailbox: Sendable {
       state.operations.append(operation)
       return state.isAsleep ? .wake : .none
     }
+  }
+
+  private func carryOut(_ effect: Effect) -> Bool {
+    switch effect {
+    case .none: break
+    case .wake: martlet_wake(wake)
+    case .start: startThread()
+    case .refusal: return false
+    }
+    return true
   }
 
   /// Runs a closure with the loop, under its lock; only the loop's own thread may call this.

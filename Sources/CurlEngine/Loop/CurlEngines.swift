@@ -13,7 +13,6 @@ package struct CurlEngines {
   /// - Parameter threads: The maximum number of regular engines.
   package init(threads: Int) { usual = Array(repeating: nil, count: max(1, threads)) }
 
-  /// The mailboxes of the open engines.
   package var mailboxes: [CurlMailbox] { usual.compactMap { $0?.mailbox } + others.values.map(\.mailbox) }
 
   /// Opens the engine for an exchange, unless it is open.

@@ -18,7 +18,6 @@ final class CurlHandle {
   /// The URL as text, and as libcurl has parsed it.
   private var text: String?
   private var url: UnsafeMutableRawPointer?
-  /// Whether the request target is set in addition to the URL.
   private var hasTarget = false
   private var connectTimeout = 0
   private var pieceSize: Int?
@@ -30,7 +29,6 @@ final class CurlHandle {
   private var lists: [UnsafeMutableRawPointer] = []
   /// The transfer's connection; `nil` without addresses.
   private(set) var resting: RestingConnections.Connection?
-  /// The name of the transfer's connection, by its addresses.
   var connectionName: UInt64? { resting?.name }
   /// Whether the request was sent over HTTP/2, as far as known.
   private(set) var isMultiplexed = false
@@ -74,7 +72,6 @@ final class CurlHandle {
     errorText.deallocate()
   }
 
-  /// libcurl's text for the last failure.
   var error: String { CurlTLS.readable(String(cString: errorText)) }
 
   /// Whether libcurl cannot read the frames of the HTTP/2 connection any more.
@@ -87,22 +84,19 @@ final class CurlHandle {
   /// Whether TLS has negotiated HTTP/2 for the connection, as far as known.
   var isHTTP2: Bool { martlet_easy_tls(easy).map { martlet_tls_is_http2($0) } ?? false }
 
-  /// Whether TLS reveals the negotiated version.
-  var knowsVersion: Bool { martlet_easy_tls(easy) != nil }
-
   /// Sets up the handle for a transfer; returns libcurl's code.
   ///
   /// A connection that is not new must have been made with `key`.
   func set(_ transfer: CurlTransfer, connectionKey key: Int) -> CInt {
     let job = transfer.job
     errorText[0] = 0
-    var code: CInt = 0
-    func set(_ option: @autoclosure () -> CInt) { if code == 0 { code = option() } }
+    var options = EasyOptions(easy)
     if !(isPlain && job.isPlain && transfer.route == nil) {
       isPlain = false
-      set(CurlCallbacks.prepare(self, error: errorText))
+      options.run(CurlCallbacks.prepare(self, error: errorText))
       freeLists()
-      set(loop.tls.apply(to: easy))
+      loop.connections.apply(to: &options)
+      loop.tls.apply(to: &options)
       connectTimeout = 0
       pieceSize = nil
       text = nil
@@ -113,57 +107,54 @@ final class CurlHandle {
       needsNewConnection = false
     }
     if job.url != text {
-      set(setURL(job.url))
+      options.run(setURL(job.url))
       if job.target != nil || hasTarget {
         hasTarget = job.target != nil
-        set(martlet_easy_set_text(easy, CInt(martlet_opt_request_target), job.target))
+        options.set(martlet_opt_request_target, job.target)
       }
     }
     if lines !== job.lines {
       guard makeFields(job.lines) else { return 27 }  // OUT_OF_MEMORY
-      set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))
+      options.set(martlet_opt_http_header, to: fields)
     }
     if transfer.connectTimeout != connectTimeout {
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_connect_timeout_ms), transfer.connectTimeout))
+      options.set(martlet_opt_connect_timeout_ms, transfer.connectTimeout)
       connectTimeout = transfer.connectTimeout
     }
     if transfer.throttle?.pieceSize != pieceSize {
       pieceSize = transfer.throttle?.pieceSize
-      let size = pieceSize ?? Int(martlet_receive_size)
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_buffer_size), size))
+      options.set(martlet_opt_buffer_size, pieceSize ?? Int(martlet_receive_size))
     }
     // The TLS handshake shows whether a new connection can be shared. Without TLS only the first response shows it, and
     // all requests would wait for the slowest one.
     let canWait = job.isSecure && transfer.sharing == .agreed || transfer.hasPriorKnowledge
     let waits = canWait && CurlLibrary.hasHTTP2 && key == ExclusiveConnections.shared
     if waits != waitsForSharing {
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), waits ? 1 : 0))
+      options.set(martlet_opt_pipe_wait, waits ? 1 : 0)
       waitsForSharing = waits
     }
     if key != connectionKey {
-      set(setConnectionKey(key))
+      setConnectionKey(key, &options)
       connectionKey = key
     }
     if transfer.needsNewConnection != needsNewConnection {
       needsNewConnection = transfer.needsNewConnection
       let isFresh = needsNewConnection || key == ExclusiveConnections.fresh
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_fresh_connect), isFresh ? 1 : 0))
+      options.set(martlet_opt_fresh_connect, isFresh ? 1 : 0)
     }
     if !job.isPlain {
-      if job.hasBody { set(martlet_easy_set_upload(easy, job.length ?? -1)) }
-      if transfer.upload?.trailers != nil { set(CurlTrailers.prepare(self)) }
-      set(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
+      if job.hasBody { options.run(martlet_easy_set_upload(easy, job.length ?? -1)) }
+      if transfer.upload?.trailers != nil { options.run(CurlTrailers.prepare(self)) }
+      options.run(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
     }
-    if let route = transfer.route { set(route.apply(to: self)) }
+    transfer.route?.apply(to: self, &options)
     let hasHiddenTLS =
       CurlLibrary.hidesProxyTLS && transfer.route?.proxy?.kind == .https || CurlLibrary.hidesTLS && job.isSecure
-    if job.lines.closesConnection || hasHiddenTLS {
-      set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1))
-    }
+    if job.lines.closesConnection || hasHiddenTLS { options.set(martlet_opt_forbid_reuse, 1) }
+    let code = options.code
     isPlain = job.isPlain && transfer.route == nil && code == 0 && key != ExclusiveConnections.fresh && !hasHiddenTLS
-    guard code == 0 else { return code }
-    self.transfer = transfer
-    return 0
+    if code == 0 { self.transfer = transfer }
+    return code
   }
 
   /// Closes the connection after the transfer, which has begun.
@@ -283,11 +274,9 @@ final class CurlHandle {
     if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
       transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
     }
-    // Without OpenSSL the version of a connection is unknown.
-    guard isMultiplexed || CurlLibrary.hasHTTP2 && isSecure && !knowsVersion else { return true }
-    if !isLogging { _ = martlet_easy_log(easy, true) }
-    isLogging = true
-    if isMultiplexed, CurlLibrary.hidesBrokenConnections, let connectionName {
+    guard isMultiplexed else { return true }
+    log()
+    if CurlLibrary.hidesBrokenConnections, let connectionName {
       loop.multiplexed.use(connectionName, by: self)
       keepConnection(transfer)
     }
@@ -305,12 +294,10 @@ final class CurlHandle {
     isPlain = false
   }
 
-  var hasOwnConnection: Bool { connectionKey != ExclusiveConnections.shared }
-
-  /// Whether no other transfer uses the HTTP/2 connection.
   var isAloneOnConnection: Bool { connectionName.map { loop.multiplexed.isAlone(self, on: $0) } ?? false }
 
-  func showRawBody() {
+  /// Turns libcurl's log on, until the end of the transfer.
+  func log() {
     if !isLogging { _ = martlet_easy_log(easy, true) }
     isLogging = true
   }
@@ -362,15 +349,15 @@ final class CurlHandle {
   }
 
   /// The result of the transfer, while it has its connection.
-  func result(_ code: CInt) -> CurlTransfer.Result {
+  func result(_ code: CInt) -> CurlEnding {
     // SEND_ERROR: libcurl since 8.0 reports it if the server had ended its response before. While the reader pauses, or
     // after many bytes at once, libcurl may have dropped the end of the response.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
       let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
-      return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
+      return CurlEnding(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
     }
     let text = transfer?.explained(error, code, isReused: isReused) ?? error
-    var result = CurlTransfer.Result(code: code, text: text, isReused: isReused)
+    var result = CurlEnding(code: code, text: text, isReused: isReused)
     result.refusal = transfer?.route?.refusal(easy)
     if loop.goaways.count > 0, let goAway = connectionName.flatMap({ loop.goaways[$0] }) {
       result.note(goAway, of: stream)
@@ -394,11 +381,12 @@ final class CurlHandle {
 
   /// Notes facts about the connection before the transfer loses it.
   func noteConnection() {
-    if let transfer, transfer.job.isSecure, transfer.sharing == .agreed {
+    guard let transfer else { return }
+    let isSecure = transfer.job.isSecure
+    if isSecure, transfer.sharing == .agreed {
       loop.exclusive.note(transfer.job.origin, speaksHTTP1: transfer.life.isAlone)
     }
-    guard let transfer, !isReused else { return }
-    let isSecure = transfer.job.isSecure
+    guard !isReused else { return }
     let hasSecureProxy = transfer.route?.proxy?.kind == .https
     if isSecure != hasSecureProxy || proxyTLS != nil { tls = martlet_easy_session(easy) }
   }
@@ -406,7 +394,10 @@ final class CurlHandle {
   /// Watches for the end of TLS, which has to precede the end of the body.
   ///
   /// - Returns: The number to query it by; 0 without TLS, or if the end is irrelevant or unknown.
-  func watchEnd() -> UInt { loop.tls.needsEnd ? martlet_easy_tls(easy).map { martlet_tls_watch_end($0) } ?? 0 : 0 }
+  func watchEnd() -> UInt {
+    guard loop.tls.settings.needsEnd, let tls = martlet_easy_tls(easy) else { return 0 }
+    return martlet_tls_watch_end(tls)
+  }
 
   func release() {
     transfer?.handle = nil
@@ -417,8 +408,12 @@ final class CurlHandle {
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
   }
 
-  /// Keeps a list while libcurl may read it.
-  func keep(_ list: UnsafeMutableRawPointer) { lists.append(list) }
+  /// Sets a list of one line, and keeps it while libcurl may read it.
+  func setList(_ option: Int, _ line: String, _ options: inout EasyOptions) {
+    guard let list = martlet_list_append(nil, line) else { return options.run(27) }  // OUT_OF_MEMORY
+    lists.append(list)
+    options.set(option, to: list)
+  }
 
   private func freeLists() {
     for list in lists { martlet_list_free(list) }
@@ -463,14 +458,10 @@ final class CurlHandle {
 
   /// The times measured so far, while the transfer runs.
   var timing: CurlTiming {
-    var timing = CurlTiming()
-    guard !isReused else { return timing }
-    let name = martlet_easy_name_lookup_time(easy)
+    guard !isReused else { return CurlTiming() }
     let connect = martlet_easy_connect_time(easy)
     let tls = martlet_easy_tls_time(easy)
-    timing.nameLookup = name
-    timing.connect = connect
-    if tls > 0 { timing.tls = max(0, tls - connect) }
-    return timing
+    return CurlTiming(
+      nameLookup: martlet_easy_name_lookup_time(easy), connect: connect, tls: tls > 0 ? max(0, tls - connect) : nil)
   }
 }

@@ -35,7 +35,10 @@ package enum CurlLibrary {
   package static let changesEscapes = martlet_curl_version() >= 0x081400
 
   /// Whether a used handle must be guarded against a folded first header line.
-  package static let needsGuard = martlet_curl_needs_guard()
+  ///
+  /// From 7.83 to 8.1.0 a handle keeps a pointer to the last field of its last response, which is freed with that
+  /// response. If the first header line of the next response is folded, libcurl writes to freed memory (curl #11103).
+  package static let needsGuard = (0x075300..<0x080101).contains(martlet_curl_version())
 
   /// Whether the log shows response bodies as received.
   ///
@@ -66,7 +69,12 @@ package enum CurlLibrary {
   static let dropsUnread = martlet_curl_version() >= 0x080000
 
   /// Whether bytes sent over HTTP/2 may be sent twice if the socket is full.
-  package static let repeatsUploads = martlet_curl_repeats_uploads()
+  package static let repeatsUploads = (0x075800..<0x080100).contains(martlet_curl_version())
+
+  /// Whether a connection of HTTP/2 without TLS serves only one request.
+  ///
+  /// 7.88 begins HTTP/2 again with the next request (curl #10634).
+  package static let reusesNoClearHTTP2 = (0x075800..<0x080000).contains(martlet_curl_version())
 
   /// Whether streams of a broken HTTP/2 connection end without an error, and GOAWAY is logged.
   package static let hidesBrokenConnections = martlet_curl_hides_broken_connections()

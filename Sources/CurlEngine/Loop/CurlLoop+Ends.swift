@@ -23,7 +23,6 @@ extension CurlLoop {
     _ = martlet_multi_act(multi, -1, 0)
   }
 
-  /// Notes that libcurl may have read more for a transfer than it has delivered.
   func holdsMore(_ transfer: CurlTransfer) { if mayHoldMore.last !== transfer { mayHoldMore.append(transfer) } }
 
   /// Makes libcurl continue reading where no event would.
@@ -62,7 +61,6 @@ extension CurlLoop {
     if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
   }
 
-  /// Notes that a transfer is about to send on a connection.
   func uses(_ transfer: CurlTransfer, _ connection: RestingConnections.Connection, isNew: Bool) {
     // Of an earlier connection with the same addresses.
     let name = connection.name
@@ -82,10 +80,9 @@ extension CurlLoop {
     if transfer.job.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
   }
 
-  /// Whether a connection belongs to one paused transfer; no other can use it.
+  /// Whether a connection belongs to a paused transfer; with libcurl 8.5.0 there is no HTTP/2, so no other can use it.
   func isPaused(_ watch: CurlWatch) -> Bool {
-    guard let handle = watch.easy.flatMap({ handles[$0] }), let transfer = handle.transfer else { return false }
-    return transfer.life.isPaused && (transfer.life.isAlone || handle.hasOwnConnection)
+    watch.easy.flatMap { handles[$0]?.transfer }?.life.isPaused == true
   }
 
   /// Lets libcurl 8.5.0 send without reading for its paused transfer.

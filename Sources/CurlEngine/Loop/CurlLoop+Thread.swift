@@ -3,7 +3,6 @@ import CMartletShim
 extension CurlLoop {
   private static let maximumEvents = 64
 
-  /// The main function of the thread.
   static func run(_ mailbox: CurlMailbox) {
     let poll = martlet_poll_new(mailbox.wake)
     guard poll >= 0 else { return mailbox.refuseAll() }

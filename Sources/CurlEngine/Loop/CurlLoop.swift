@@ -22,15 +22,13 @@ final class CurlLoop {
   /// By socket; an array would grow with all descriptors of the process.
   var watches: [CInt: CurlWatch] = [:]
   private var deadline: Int64?
-  /// The transfers with a handle, and those whose last bytes wait for the reader.
-  private var running = 0
+  /// The transfers whose last bytes wait for the reader.
   private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
   /// The transfers that are not started yet, because a stream that must be empty has shown neither bytes nor its end.
   private var held: [ObjectIdentifier: CurlTransfer] = [:]
   var uploads = RunningUploads()
   /// Transfers whose response may be complete although libcurl still sends.
   var mayBeAnswered: [CurlTransfer] = []
-  /// The GOAWAY of each connection, by its name.
   var goaways = RecentTable<UInt64, GoAway>(limit: 64)
   /// The HTTP/2 connections whose frames libcurl cannot read any more; from 8.14 on it would reuse them.
   var broken = RecentTable<UInt64, Void>(limit: 64)
@@ -50,7 +48,6 @@ final class CurlLoop {
   var resting = RestingConnections()
   var exclusive = ExclusiveConnections()
   var multiplexed = MultiplexedConnections<CurlHandle>()
-  /// The transfers that libcurl has ended in this turn.
   var ended: [(handle: CurlHandle, code: CInt)] = []
   /// Transfers whose requests libcurl before 7.80 has repeated by itself.
   var unwanted: [CurlTransfer] = []
@@ -58,7 +55,6 @@ final class CurlLoop {
   var unnamedCount: UInt64 = 0
   private var isClosing = false
   private var isClosingIdle = false
-  /// The time since which nothing is in flight.
   private var idleSince: Int64?
   /// The number of transfers whose chunked coding is checked for overhead.
   var metered = 0
@@ -67,7 +63,6 @@ final class CurlLoop {
   private var answer: AwaitedAnswer
   private var lookups: AbandonedLookups
 
-  /// The settings applied to each handle.
   var connections: CurlConnectionSettings { mailbox.settings }
 
   init?(_ mailbox: CurlMailbox, _ poll: CInt) {
@@ -102,7 +97,6 @@ final class CurlLoop {
     return CInt(clamping: (max(0, end - now) + 999) / 1000)
   }
 
-  /// The next step of a caller that has lent its thread.
   enum Drive {
     case done
     /// Wake the loop's thread: more work or transfers are pending, or it would sleep too long.
@@ -157,7 +151,6 @@ final class CurlLoop {
     return .done
   }
 
-  /// Returns a caller's socket to the loop's own thread.
   private func endAwaiting() {
     guard let socket = answer.takeSocket(), let known = watches[socket] else { return }
     if known.wanted != known.registered { watch(socket, known.wanted, for: known.easy) }
@@ -222,6 +215,9 @@ final class CurlLoop {
 
   // MARK: Rest
 
+  /// The number of transfers with a handle.
+  private var running: Int { handles.count - free.count }
+
   private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty && (isClosing || lookups.isEmpty) }
 
   private func noteIdleness(at now: Int64) {
@@ -277,13 +273,10 @@ final class CurlLoop {
     if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
   }
 
-  /// Ends a transfer, whether or not libcurl has ended it.
-  func end(
-    _ handle: CurlHandle, _ result: CurlTransfer.Result, _ multi: UnsafeMutableRawPointer, isClean: Bool = false
-  ) {
+  func end(_ handle: CurlHandle, _ ending: CurlEnding, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     guard let transfer = handle.transfer else { return }
     recycle(handle, multi, isClean: isClean)
-    if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
+    if transfer.completed(ending) { lingering[ObjectIdentifier(transfer)] = transfer }
     transfer.release()
   }
 
@@ -309,7 +302,6 @@ final class CurlLoop {
       if code == 0 {
         transfer.handle = handle
         if transfer.job.hasBody { uploads.add(transfer, at: martlet_microseconds()) }
-        running += 1
         idleSince = nil
         return
       }
@@ -319,7 +311,7 @@ final class CurlLoop {
       handles.removeValue(forKey: handle.easy)
       guard isNew else { continue }
       exclusive.giveBack(transfer)
-      _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
+      _ = transfer.completed(CurlEnding(code: code, text: handle.error, isReused: false))
       return transfer.release()
     }
   }
@@ -360,7 +352,6 @@ final class CurlLoop {
     if handle.transfer?.overhead != nil { metered -= 1 }
     answer.forget(handle.transfer)
     handle.release()
-    running -= 1
     if isClean && free.count < Self.maximumFree { return free.append(handle) }
     handles.removeValue(forKey: handle.easy)
   }
@@ -383,7 +374,6 @@ final class CurlLoop {
     answer.hasHead(transfer, at: martlet_microseconds())
   }
 
-  /// Notes the first bytes of a body in this turn.
   func hasBytes(_ transfer: CurlTransfer) { bodies.append(transfer) }
 
   /// Delays the fast bytes of a transfer, to wait for more.
@@ -466,7 +456,6 @@ final class CurlLoop {
     watches[socket] = known.isConnection || known.wanted != 0 ? known : nil
   }
 
-  /// Registers the wanted events of a socket with the system.
   private func register(_ watch: inout CurlWatch, _ socket: CInt) {
     if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: watch.easy) {
       if watch.registered != 0 { martlet_poll_forget(poll, socket) }
@@ -494,4 +483,16 @@ final class CurlLoop {
     // The next socket may have its number.
     if socket == answer.socket { _ = answer.takeSocket() }
   }
+}
+
+/// A socket: the events registered with the system, and those that libcurl wants.
+struct CurlWatch {
+  var registered: CInt = 0
+  var wanted: CInt = 0
+  /// Whether its closing is reported to ``CurlLoop/closed(_:)``.
+  ///
+  /// It may then stay in the poll set while it is idle.
+  var isConnection = false
+  /// The last handle that wanted events of the socket.
+  var easy: UnsafeMutableRawPointer?
 }

@@ -1,7 +1,6 @@
 import CMartletShim
 package import Foundation
 
-/// The TLS settings of an engine's connections.
 package struct CurlTLSSettings: Sendable {
   package enum Trust {
     /// libcurl's own roots.
@@ -65,16 +64,13 @@ package final class CurlTLS {
     let type: String
     let certificate: MemoryFile
     let key: MemoryFile?
-    package let password: String
   }
 
   private static let folder = "/proc/self/fd/"
 
-  private let trust: CurlTLSSettings.Trust
+  let settings: CurlTLSSettings
   private let version: Int
   private let roots: MemoryFile?
-  private let pins: String?
-  package let needsEnd: Bool
   private let identity: Identity?
   /// The shared TLS sessions.
   ///
@@ -83,11 +79,9 @@ package final class CurlTLS {
 
   /// Prepares valid settings; `nil` if the roots cannot be read, or no memory or descriptors are left.
   init?(_ settings: CurlTLSSettings) {
-    trust = settings.trust
+    self.settings = settings
     // CURL_SSLVERSION_TLSv1_2 and CURL_SSLVERSION_TLSv1_3: both set the minimum version.
     version = settings.requiresTLS13 ? 7 : 6
-    pins = settings.pins
-    needsEnd = settings.needsEnd
     switch settings.trust {
     case .system, .anything: roots = nil
     case .only, .systemAnd:
@@ -98,10 +92,10 @@ package final class CurlTLS {
     case nil: identity = nil
     case .pem(let certificate, let key):
       guard let certificate = MemoryFile(certificate), let key = MemoryFile(key) else { return nil }
-      identity = Identity(type: "PEM", certificate: certificate, key: key, password: settings.password)
+      identity = Identity(type: "PEM", certificate: certificate, key: key)
     case .pkcs12(let bytes):
       guard let file = MemoryFile(bytes) else { return nil }
-      identity = Identity(type: "P12", certificate: file, key: nil, password: settings.password)
+      identity = Identity(type: "P12", certificate: file, key: nil)
     }
     guard let sessions = martlet_share_new() else { return nil }
     self.sessions = sessions
@@ -118,61 +112,53 @@ package final class CurlTLS {
     return system + Data("\n".utf8) + bytes
   }
 
-  /// Applies the settings to a handle without TLS settings; returns libcurl's code.
-  func apply(to easy: UnsafeMutableRawPointer) -> CInt {
-    var code: CInt = 0
-    func number(_ option: Int, _ value: Int) {
-      if code == 0 { code = martlet_easy_set_number(easy, CInt(option), value) }
+  /// Applies the settings to a handle without TLS settings.
+  func apply(to options: inout EasyOptions) {
+    options.set(martlet_opt_ssl_version, version)
+    if let guarding = martlet_tls_guard(settings.needsEnd) {
+      options.set(martlet_opt_ssl_context_function, to: guarding)
     }
-    func text(_ option: Int, _ value: String?) {
-      if code == 0 { code = martlet_easy_set_text(easy, CInt(option), value) }
-    }
-    number(martlet_opt_ssl_version, version)
-    if code == 0, let guarding = martlet_tls_guard(needsEnd) {
-      code = martlet_easy_set_pointer(easy, CInt(martlet_opt_ssl_context_function), guarding)
-    }
-    if code == 0 { code = martlet_easy_set_pointer(easy, CInt(martlet_opt_share), sessions) }
-    switch trust {
+    options.set(martlet_opt_share, to: sessions)
+    switch settings.trust {
     case .system: break
-    case .systemAnd: text(martlet_opt_ca_info, roots?.path)
+    case .systemAnd: options.set(martlet_opt_ca_info, roots?.path)
     case .only:
-      text(martlet_opt_ca_info, roots?.path)
-      if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_ca_path), martlet_curl_no_ca_path()) }
+      options.set(martlet_opt_ca_info, roots?.path)
+      options.set(martlet_opt_ca_path, characters: martlet_curl_no_ca_path())
     case .anything:
-      number(martlet_opt_ssl_verify_peer, 0)
-      number(martlet_opt_ssl_verify_host, 0)
+      options.set(martlet_opt_ssl_verify_peer, 0)
+      options.set(martlet_opt_ssl_verify_host, 0)
       // They would be parsed nevertheless.
-      text(martlet_opt_ca_info, nil)
-      text(martlet_opt_ca_path, nil)
+      options.set(martlet_opt_ca_info, nil)
+      options.set(martlet_opt_ca_path, nil)
     }
-    if let pins { text(martlet_opt_pinned_public_key, pins) }
+    if let pins = settings.pins { options.set(martlet_opt_pinned_public_key, pins) }
     if let identity {
-      text(martlet_opt_ssl_cert_type, identity.type)
-      text(martlet_opt_ssl_cert, identity.certificate.path)
+      options.set(martlet_opt_ssl_cert_type, identity.type)
+      options.set(martlet_opt_ssl_cert, identity.certificate.path)
       // Without a password, OpenSSL asks for one on the terminal. GnuTLS treats an empty one as a password.
-      if !CurlLibrary.hasGnuTLS || !identity.password.isEmpty { text(martlet_opt_key_password, identity.password) }
+      if !CurlLibrary.hasGnuTLS || !settings.password.isEmpty {
+        options.set(martlet_opt_key_password, settings.password)
+      }
       if let key = identity.key {
-        text(martlet_opt_ssl_key_type, identity.type)
-        text(martlet_opt_ssl_key, key.path)
+        options.set(martlet_opt_ssl_key_type, identity.type)
+        options.set(martlet_opt_ssl_key, key.path)
       }
     }
-    return code
   }
 
-  /// Applies the settings for TLS to a proxy; returns libcurl's code.
+  /// Applies the settings for TLS to a proxy.
   ///
   /// The proxy's certificate is checked even if the server's is not.
-  func applyToProxy(_ easy: UnsafeMutableRawPointer) -> CInt {
-    var code = martlet_easy_set_number(easy, CInt(martlet_opt_proxy_ssl_version), version)
-    switch trust {
+  func applyToProxy(_ options: inout EasyOptions) {
+    options.set(martlet_opt_proxy_ssl_version, version)
+    switch settings.trust {
     case .system, .anything: break
-    case .systemAnd, .only:
-      if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_proxy_ca_info), roots?.path) }
-      if code == 0, case .only = trust {
-        code = martlet_easy_set_text(easy, CInt(martlet_opt_proxy_ca_path), martlet_curl_no_ca_path())
-      }
+    case .systemAnd: options.set(martlet_opt_proxy_ca_info, roots?.path)
+    case .only:
+      options.set(martlet_opt_proxy_ca_info, roots?.path)
+      options.set(martlet_opt_proxy_ca_path, characters: martlet_curl_no_ca_path())
     }
-    return code
   }
 
   /// libcurl's text, without the names of files in memory.

@@ -23,7 +23,6 @@ struct ChunkEnd {
 
   private var part = Part.size(0, isRead: false)
 
-  /// Whether the last chunk and the trailers have come.
   var hasEnded: Bool { if case .ended = part { true } else { false } }
 
   enum Kind {

@@ -36,16 +36,13 @@ final class CodingStage {
   private let coding: ContentCoding
   private var decoder: UnsafeMutableRawPointer?
   private var state = State.empty
-  /// The caller's bytes, while they are lent.
   private var lent: UnsafeBufferPointer<UInt8>?
   private var kept = Data()
-  /// The number of bytes consumed.
   private var offset = 0
   /// Whether the last step ended because the output buffer was full.
   private var wasFull = false
   /// The number of bytes consumed since the last output.
   private var barren = 0
-  /// The total number of bytes produced.
   private(set) var made: Int64 = 0
 
   init(_ coding: ContentCoding) { self.coding = coding }

@@ -92,7 +92,6 @@ package enum ContentCoding: CaseIterable {
     }
   }
 
-  /// What follows a stream whose next byte is given.
   func sequel(_ next: UInt8) -> Sequel {
     switch self {
     // Several members or frames are one body (RFC 1952 §2.2, RFC 8878 §3.1).

@@ -7,9 +7,7 @@ import Foundation
 final class ContentDecoder {
   typealias Problem = ResponseHeadReader.Problem
 
-  /// The maximum number of bytes produced in one step.
   static let stepSize = 64 << 10
-  /// The maximum number of codings of one body.
   static let maximumCodings = 5
   /// The maximum number of decoded bytes per coded byte, in the body so far.
   static let maximumRatio: Int64 = 200

@@ -46,13 +46,12 @@ final class CurlBody {
     self.source = source
   }
 
-  /// Whether some bytes are not decoded yet.
   var isPending: Bool { decoder?.isPending ?? false }
 
   /// Takes all of the bytes or none.
   func take(_ bytes: UnsafeRawBufferPointer) throws(ResponseHeadReader.Problem) -> Reply {
     if isPending || unread > Self.highWater {
-      guard try makeRoom() else { return .wait }
+      guard try resume() else { return .wait }
     }
     if let decoder {
       let reads = try decoder.push(bytes.bindMemory(to: UInt8.self)) { () throws(ResponseHeadReader.Problem) in
@@ -89,9 +88,6 @@ final class CurlBody {
     if let count = gatherer?.take().map({ stream.append($0) }) ?? stream.flush() { unread = count }
   }
 
-  /// Continues after the reader has made room; returns whether more bytes can be taken.
-  func resume() throws(ResponseHeadReader.Problem) -> Bool { try makeRoom() }
-
   /// Checks that the codings end with the body, and stores the trailers.
   func checkEnd(_ reader: ResponseHeadReader) throws(ResponseHeadReader.Problem) {
     try decoder?.finish()
@@ -101,7 +97,7 @@ final class CurlBody {
   /// Decodes pending bytes while there is room; returns whether more bytes can be taken.
   ///
   /// If not, the reader informs the source when it has room.
-  private func makeRoom() throws(ResponseHeadReader.Problem) -> Bool {
+  func resume() throws(ResponseHeadReader.Problem) -> Bool {
     source.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
     // The reader may have made room just before the flag was set.
     unread = stream.unreadCount

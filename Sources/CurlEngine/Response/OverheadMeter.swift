@@ -9,7 +9,6 @@ struct OverheadMeter {
   ///
   /// Chunks of one byte, with each part in its own TLS record, need about 100.
   static let maximumRatio: Int64 = 256
-  /// The number of bytes that is always allowed.
   static let allowance: Int64 = 1 << 20
   /// The number of turns between counts, after the first turns.
   ///

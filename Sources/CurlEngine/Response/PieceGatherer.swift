@@ -40,7 +40,6 @@ final class PieceGatherer {
     return count >= Self.pieceSize ? take() : nil
   }
 
-  /// Takes the gathered bytes, or returns `nil`.
   func take() -> Data? {
     guard let block, count > 0 else { return nil }
     defer { count = 0 }

@@ -10,7 +10,6 @@ package struct ResponseHeadReader {
   /// The maximum size of all heads and trailers of a response.
   static let maximumBytes = 256 << 10
   static let maximumFields = 1000
-  /// The maximum number of 1xx responses before the final one.
   static let maximumInterim = 20
 
   package struct Head {
@@ -32,7 +31,6 @@ package struct ResponseHeadReader {
 
   enum Step {
     case more
-    /// A 1xx response has arrived.
     case interim
     case final(Head)
   }
@@ -163,7 +161,6 @@ package struct ResponseHeadReader {
     keep(line[..<colon], Self.trimmed(line[(colon + 1)...]))
   }
 
-  /// The index of the colon after a field name, or `nil`.
   private static func colon(in line: UnsafeBufferPointer<UInt8>) -> Int? {
     var colon = 0
     while colon < line.count, FieldSyntax.isTokenOctet(line[colon]) { colon += 1 }
@@ -195,7 +192,6 @@ package struct ResponseHeadReader {
       ReceivedFields.Place(nameStart: start, nameEnd: end, valueStart: end, valueEnd: Int32(octets.count)))
   }
 
-  /// Notes the framing fields.
   private mutating func note(_ name: UnsafeBufferPointer<UInt8>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
     switch name.count {
     case 14 where Self.isNamed(name, "content-length"):

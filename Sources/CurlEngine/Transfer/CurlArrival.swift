@@ -18,7 +18,6 @@ package final class CurlAnswer: Sendable {
   package let head: ResponseHeadReader.Head
   package let connection: CurlConnection
   package let body: BodyStream
-  /// Whether the body's content codings are decoded.
   package let isDecoded: Bool
 
   init(_ arrival: CurlArrival, _ body: BodyStream, isDecoded: Bool) {

@@ -2,17 +2,14 @@
 ///
 /// The engine does not decide what they mean for a request.
 package enum CurlFailure: Error {
-  /// libcurl has ended the transfer.
   case ended(CurlEnding)
   /// The server's response is not HTTP, or exceeds a limit.
   case violation(String, hasHead: Bool)
   /// The body is incomplete, although libcurl reports it as complete.
   case cutBody(String)
-  /// The connection has ended in the head of the response.
   case cutHead
   /// No address of the host is allowed: the first address, and the reason.
   case refusedAddress(String)
-  /// The file with the request body cannot be sent.
   case bodyFile(String)
   /// libcurl has requested bytes of a stopped upload.
   case uploadStopped
@@ -36,7 +33,6 @@ package struct CurlEnding: Sendable {
   package var wasRepeated = false
   /// Whether the server refused the request without processing it.
   package var wasRefused = false
-  /// Whether the server requires HTTP/1.1 for the request.
   package var wantsHTTP11 = false
   /// Whether the server said that it did not process the request.
   package var isUnprocessed = false
@@ -45,11 +41,23 @@ package struct CurlEnding: Sendable {
   package var refusal: CurlRefusal?
   /// Whether a proxy responded to CONNECT.
   package var hasProxyAnswer = false
+  /// Whether the HTTP/2 connection broke, so that the end of the stream is unknown.
+  var isCutOff = false
+
+  mutating func note(_ goAway: GoAway, of stream: UInt32?) {
+    if let stream { isUnprocessed = stream > goAway.lastStream }
+    goAwayError = goAway.error
+  }
+}
+
+/// A GOAWAY that precedes the end of an HTTP/2 connection (RFC 9113 §6.8).
+struct GoAway {
+  var lastStream: UInt32
+  var error: UInt32
 }
 
 /// How a proxy refused to connect.
 package struct CurlRefusal: Sendable {
-  /// The status of the response to CONNECT.
   package var status: Int?
   package var isOfCredentials: Bool
 }

@@ -14,16 +14,13 @@ package struct CurlJob: Sendable {
   package let lines: HeaderLines
   /// The length of the body; 0 for none, `nil` if it is unknown.
   package let length: Int64?
-  /// Whether the request has `Expect: 100-continue`.
   package var expectsContinue = false
   /// Whether it has that field although the caller did not set it.
   package var asksLeave = false
   /// Whether the request may be sent twice (RFC 9110 §9.2.2).
   package var isIdempotent = true
   package var needsNewConnection = false
-  /// Whether the content codings of the response are decoded.
   package var isDecoded = true
-  /// The limit for the connection phase.
   package var connectLimit: Duration?
   /// The longest silence of the server while a body is sent.
   package var silenceLimit: Duration?
@@ -62,7 +59,6 @@ package final class HeaderLines: Sendable {
   package let lines: [String]
   /// Whether the connection must not be reused.
   package let closesConnection: Bool
-  /// Whether the fields contain credentials for a proxy.
   package let hasProxyCredentials: Bool
 
   package init(_ lines: [String], closesConnection: Bool = false, hasProxyCredentials: Bool = false) {

@@ -18,11 +18,10 @@ struct CurlSends {
   /// It may be the next step of connection-based authentication.
   mutating func begin() { count += 1 }
 
-  /// Whether libcurl tried to send the request again.
-  func wasRepeated(_ result: CurlTransfer.Result) -> Bool {
+  func wasRepeated(_ code: CInt) -> Bool {
     // ABORTED_BY_CALLBACK: when the second sending began or a socket was created. COULDNT_CONNECT: when a socket was
     // created. SEND_FAIL_REWIND.
-    count > 1 || count == 1 && [42, 7, 65].contains(result.code)
+    count > 1 || count == 1 && [42, 7, 65].contains(code)
   }
 
   /// Notes that libcurl is about to send again because the server refused the stream.

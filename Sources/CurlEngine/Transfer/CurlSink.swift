@@ -18,9 +18,7 @@ package protocol CurlSink: AnyObject, Sendable {
   func didReceive(_ bytes: Int, of expected: Int64?)
   /// Registers an action for an abort of the exchange; returns a token for ``forgetAbort(_:)``.
   func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int
-  /// Removes the action when the transfer is over.
   func forgetAbort(_ token: Int)
-  /// The error of a failure for the sender of the request.
   func error(for failure: CurlFailure, of transfer: CurlTransfer) -> any Error
 }
 
@@ -30,6 +28,13 @@ package protocol CurlProxySink: AnyObject, Sendable {
   func connected()
   /// Reports that the proxy requests credentials.
   func refused(_ status: Int, _ fields: ReceivedFields)
+}
+
+package protocol CurlTransferObserver: AnyObject, Sendable {
+  /// Called when the loop has finished with a transfer.
+  ///
+  /// Bytes may still wait for the reader. Called on any thread, perhaps more than once.
+  func transferIsOver(_ transfer: CurlTransfer)
 }
 
 /// The right to a connection, held until the transfer is over.
@@ -44,7 +49,6 @@ package protocol CurlSlot: AnyObject, Sendable {
   func handOn() -> Self?
 }
 
-/// The progress of a transfer.
 package enum CurlStep {
   case connecting, sending, waiting
 }

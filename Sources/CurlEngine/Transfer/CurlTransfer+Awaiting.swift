@@ -13,11 +13,7 @@ extension CurlTransfer {
   ///
   /// Returns the argument for ``awaitAnswer(on:)`` if the response is likely to come so soon that this thread should
   /// wait for it.
-  package func startHere() -> CInt? {
-    let (isStarted, socket) = mailbox.start(self)
-    if !isStarted { refuse() }
-    return socket
-  }
+  package func startHere() -> CInt? { mailbox.start(self) }
 
   /// Waits for the response, for ``AnswerPace/patience`` at most.
   package func awaitAnswer(on socket: CInt) { mailbox.awaitAnswer(to: self, on: socket) }

@@ -32,7 +32,6 @@ package final class CurlThrottle {
   fileprivate var up: Share?
   /// The time since which the transfer waits for a turn, in either direction.
   fileprivate var start: Int64?
-
   /// The total of the waiting time.
   fileprivate let time: ThrottledTime?
 
@@ -67,7 +66,6 @@ extension CurlTransfer {
     if life.waits.isDisjoint(with: [.down, .up]) { noteTurn() }
   }
 
-  /// Adds the time of the current wait for a turn to the total.
   private func noteTurn() {
     guard let throttle, let start = throttle.start else { return }
     throttle.start = nil
@@ -120,10 +118,9 @@ extension CurlTransfer {
   ///
   /// Returns whether libcurl has to continue, and the microseconds until the next check of the other waits.
   func takeTurn(at now: Int64) -> (goesOn: Bool, wait: Int64?) {
-    var ended: CurlWaits = []
+    var ended: CurlWaits = .room
     let down = life.waits.contains(.down) ? throttle?.down?.claim(ObjectIdentifier(self), at: now) : nil
     let up = life.waits.contains(.up) ? throttle?.up?.claim(ObjectIdentifier(self), at: now) : nil
-    ended.insert(.room)
     if down == nil { ended.insert(.down) }
     if up == nil { ended.insert(.up) }
     ended.formIntersection(life.waits)
@@ -131,17 +128,15 @@ extension CurlTransfer {
       life.endWaiting(for: ended)
       waitsHaveChanged()
     }
-    let wait = [down, up].compactMap { $0 }.min()
-    return (!ended.isEmpty, wait)
+    return (!ended.isEmpty, [down, up].compactMap { $0 }.min())
   }
 
   /// Ends the upload's use of the limit, so that waiting transfers need not wait for it.
   func leaveUploadThrottle() { throttle?.up?.leave(ObjectIdentifier(self)) }
 
-  /// Ends the transfer's use of the limit.
   func leaveThrottle() {
     noteTurn()
     throttle?.down?.leave(ObjectIdentifier(self))
-    throttle?.up?.leave(ObjectIdentifier(self))
+    leaveUploadThrottle()
   }
 }

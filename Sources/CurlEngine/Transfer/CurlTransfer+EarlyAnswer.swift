@@ -1,6 +1,5 @@
 import CMartletShim
 
-/// A chunked body in its raw form.
 struct RawChunks {
   /// Whether the body is incomplete without a well-formed last chunk, whatever libcurl says.
   ///
@@ -66,13 +65,12 @@ extension CurlTransfer {
     guard needsEnd || job.hasBody && !hasSentAll(handle) else { return }
     chunks = RawChunks(needsEnd: needsEnd)
     if CurlLibrary.showsRawBody {
-      handle.showRawBody()
+      handle.log()
     } else {
       _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_transfer_decoding), 0)
     }
   }
 
-  /// Reads bytes of a response body as they came.
   func receivedRaw(_ bytes: UnsafeRawBufferPointer) {
     guard chunks != nil else { return }
     chunks?.end.read(bytes)

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: what is not constant, locked or atomic is used only under the lock of the loop.
 package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
-  private typealias Answer = TransferAnswer<Swift.Result<CurlAnswer, any Error>, Suspension<CurlAnswer>, BodyStream>
+  private typealias Answer = TransferAnswer<Result<CurlAnswer, any Error>, Suspension<CurlAnswer>, BodyStream>
 
   private struct State {
     var answer = Answer()
@@ -55,7 +55,6 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   var isMisplaced = false
   /// The number of the end of TLS that must precede the end of the body; 0 if irrelevant.
   private var endOfTLS: UInt = 0
-  /// The result of checking the host's addresses.
   var addresses = CurlAddressCheck()
 
   package init(
@@ -166,7 +165,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   }
 
   /// Gives the result, a response or an error, to the caller; later ones are ignored.
-  private func answer(_ answer: Swift.Result<CurlAnswer, any Error>) {
+  private func answer(_ answer: Result<CurlAnswer, any Error>) {
     state.withLock { $0.answer.give(answer) }?.resume(with: answer)
   }
 
@@ -260,11 +259,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if job.method != "HEAD" && head.status != 204 && head.status != 304 {
       end = try head.bodyEnd(isHTTP1: isHTTP1)
       // A part of a coded body cannot be decoded.
-      let isDecoded = head.status != 206 && job.isDecoded
-      let codings =
-        isDecoded && head.framing.hasContentCoding
-        ? head.fields.values(of: "Content-Encoding").flatMap { FieldSyntax.listMembers(of: $0) } : []
-      if !codings.isEmpty { decoder = try ContentDecoder(codings) }
+      if head.status != 206, job.isDecoded, head.framing.hasContentCoding {
+        let codings = head.fields.values(of: "Content-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
+        decoder = try ContentDecoder(codings)
+      }
     }
     if end == .connection, let handle { endOfTLS = handle.watchEnd() }
     if head.framing.hasTransferCoding {
@@ -303,7 +301,6 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if isFast && !isLast && body.isGathering, let loop = handle?.loop { loop.flushLater(self) } else { body.flush() }
   }
 
-  /// Gives fast bytes to the reader.
   func flush() { if let body, body.isUnflushed { body.flush() } }
 
   func receivedBody(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
@@ -343,37 +340,35 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       life.readerHasLeft()
       return false
     }
-    switch life.drained(Swift.Result { () throws(ResponseHeadReader.Problem) in try body.resume() }) {
-    case .nothing: return false
+    switch life.drained(Result { () throws(ResponseHeadReader.Problem) in try body.resume() }) {
+    case .nothing: break
     case .libcurlGoesOn:
       waitsHaveChanged()
       return true
-    case .ends:
-      finish(body)
-      return false
+    case .ends: finish(body)
     case .fails(let problem):
       fail(problem)
       mailbox.post(.cancel(self))
-      return false
     }
+    return false
   }
 
   // MARK: The end
 
   /// Completes the transfer; returns whether bytes still wait for the reader.
-  func completed(_ result: Result) -> Bool {
+  func completed(_ ending: CurlEnding) -> Bool {
     share?.end()
     endTurn(isLast: true)
     let seen = TransferLife.Circumstances(
-      isTLSCut: endOfTLS != 0 && !martlet_tls_has_ended(endOfTLS), isCutOff: result.isCutOff,
+      isTLSCut: endOfTLS != 0 && !martlet_tls_has_ended(endOfTLS), isCutOff: ending.isCutOff,
       isPending: body?.isPending == true,
       chunksHaveEnded: chunks?.end.hasEnded,
       lacksLastChunk: chunks.map { $0.needsEnd && !$0.end.hasEnded } ?? false)
-    switch life.completed(result.code, seen) {
+    switch life.completed(ending.code, seen) {
     case .challenge(let arrival): decide(arrival)
     case .withoutRest: if end() != nil { body?.stream.finish() }
     case .fails(let problem):
-      fail(problem ?? (life.sends.count == 0 ? addresses.failure : nil) ?? .ended(ending(result)))
+      fail(problem ?? (life.sends.count == 0 ? addresses.failure : nil) ?? .ended(withFacts(ending)))
     case .ends: if let body { finish(body) }
     case .lingers:
       sink.setPaused(true)
@@ -383,14 +378,18 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     return life.isLingering
   }
 
-  private func ending(_ result: Result) -> CurlEnding {
-    let hasMoved = reader.hasBytes
-    return CurlEnding(
-      code: result.code, text: result.text, hasConnected: life.sends.count > 0, hasMoved: hasMoved,
-      hasHead: body != nil, isReused: result.isReused, wasRepeated: !hasMoved && life.sends.wasRepeated(result),
-      wasRefused: life.sends.wasRefused, wantsHTTP11: life.sends.wantsHTTP11,
-      isUnprocessed: !hasMoved && result.isUnprocessed, goAwayError: result.goAwayError, refusal: result.refusal,
-      hasProxyAnswer: connectAnswer != nil)
+  /// Adds to libcurl's end what the transfer knows.
+  private func withFacts(_ ending: CurlEnding) -> CurlEnding {
+    var ending = ending
+    ending.hasConnected = life.sends.count > 0
+    ending.hasMoved = reader.hasBytes
+    ending.hasHead = body != nil
+    ending.wasRepeated = !ending.hasMoved && life.sends.wasRepeated(ending.code)
+    ending.wasRefused = life.sends.wasRefused
+    ending.wantsHTTP11 = life.sends.wantsHTTP11
+    ending.isUnprocessed = !ending.hasMoved && ending.isUnprocessed
+    ending.hasProxyAnswer = connectAnswer != nil
+    return ending
   }
 
   /// Makes the last 401 of an authentication the response, without a body.

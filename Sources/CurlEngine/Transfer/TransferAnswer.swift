@@ -10,7 +10,6 @@
 /// A value under its own lock. Methods return the actions to take, which run without the lock.
 struct TransferAnswer<Answer, Caller, Body> {
   enum Stage {
-    /// There is no response yet.
     case head
     case body(Body)
     case ended

@@ -30,15 +30,11 @@ struct TransferLife {
   }
 
   private(set) var response = Response.none
-  /// The number of times that the request was sent.
   var sends = CurlSends()
-  /// What ends the body, once it is open.
   private(set) var bodyEnd: BodyEnd?
   /// Whether the transfer has its connection alone, as with HTTP/1.
   private(set) var isAlone = false
-  /// The number of received body bytes.
   private(set) var received: Int64 = 0
-  /// The reasons for which libcurl waits.
   private(set) var waits: CurlWaits = []
   /// Whether the start is delayed until a body stream has shown that it is empty.
   private(set) var isHeld = false
@@ -48,12 +44,9 @@ struct TransferLife {
   private(set) var isUploadStopped = false
   /// Whether a 417 responded to `Expect` before any of the body was sent.
   private(set) var isExpectationRefused = false
-  /// The first problem.
   private(set) var problem: CurlFailure?
 
-  /// The length of the body, if it is known.
   var expected: Int64? { if case .length(let length)? = bodyEnd { length } else { nil } }
-  /// Whether the response has begun.
   var isOpen: Bool { if case .open = response { true } else { false } }
   var undecided: CurlArrival? { if case .undecided(let arrival) = response { arrival } else { nil } }
   /// Whether the whole announced body has arrived.
@@ -198,7 +191,6 @@ extension TransferLife {
     return .libcurlGoesOn
   }
 
-  /// Notes that the reader has left.
   mutating func readerHasLeft() { isLingering = false }
 }
 
@@ -213,7 +205,6 @@ extension TransferLife {
     var chunksHaveEnded: Bool?
     /// Whether the whole request is written, over HTTP/2; `nil` if unknown.
     var hasSentAll: Bool?
-    /// Whether no other transfer uses the HTTP/2 connection.
     var isAloneOnConnection = false
   }
 
@@ -248,7 +239,6 @@ extension TransferLife {
     /// Whether TLS should have ended before the connection, but did not.
     var isTLSCut = false
     var isCutOff = false
-    /// Whether received bytes are not decoded yet.
     var isPending = false
     var chunksHaveEnded: Bool?
     /// Whether a chunked body whose last chunk must be seen has not shown it.
@@ -260,11 +250,9 @@ extension TransferLife {
     ///
     /// The end came instead of the next step.
     case challenge(CurlArrival)
-    /// The rest of the body is discarded.
     case withoutRest
     /// The transfer fails with this problem, or with libcurl's code.
     case fails(CurlFailure?)
-    /// Bytes still wait for the reader.
     case lingers
     /// All bytes were read; the end is to be checked.
     case ends

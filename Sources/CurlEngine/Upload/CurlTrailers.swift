@@ -24,10 +24,8 @@ package final class CurlTrailers: Sendable {
     }
     for field in trailers.fields.withLock({ $0 }) {
       // libcurl omits a line without a space there.
-      guard let longer = martlet_list_append(list.pointee, "\(field.name): \(FieldSyntax.trimmed(field.value))")
-      else {
-        return 1
-      }
+      let line = "\(field.name): \(FieldSyntax.trimmed(field.value))"
+      guard let longer = martlet_list_append(list.pointee, line) else { return 1 }
       list.pointee = longer
     }
     return 0  // CURL_TRAILERFUNC_OK

@@ -31,7 +31,6 @@ package final class CurlUpload: @unchecked Sendable {
   /// How long libcurl waits for `100 Continue`, in microseconds.
   package static let leavePatience: Int64 = 1_000_000
 
-  /// The number of bytes, if it is known.
   let length: Int64?
   private let source: Source
   let trailers: CurlTrailers?
@@ -71,7 +70,6 @@ package final class CurlUpload: @unchecked Sendable {
   /// Whether the bytes never have to be waited for.
   var isInMemory: Bool { if case .data = source, case nil = onSilence { true } else { false } }
 
-  /// Notes that the head is about to be sent.
   func willBeAsked() { if onSilence != nil { askedAt = martlet_microseconds() } }
 
   /// Whether libcurl has not requested any bytes yet; from any thread.
@@ -165,9 +163,7 @@ package final class CurlUpload: @unchecked Sendable {
       fetch(file, at: offset, count: Int(clamping: min(Int64(Self.block), rest)))
       return .wait
     }
-    if let problem = Self.problem(file, got, endingAt: offset + got == length ? length : nil) {
-      return .failed(problem)
-    }
+    if let problem = problem(file, got, at: offset) { return .failed(problem) }
     offset += got
     return .bytes(Int(got))
   }
@@ -183,7 +179,7 @@ package final class CurlUpload: @unchecked Sendable {
       let got = block.withUnsafeMutableBytes { bytes in
         bytes.baseAddress.map { martlet_read(file, $0, bytes.count, offset) } ?? -1
       }
-      if let problem = Self.problem(file, got, endingAt: offset + got == length ? length : nil) {
+      if let problem = problem(file, got, at: offset) {
         if buffer.stop(isFailure: true) { onFailure(problem) }
         return
       }
@@ -192,19 +188,18 @@ package final class CurlUpload: @unchecked Sendable {
   }
 
   /// The problem with a chunk of a file, which may be the last one.
-  private static func problem(_ file: CInt, _ got: Int64, endingAt end: Int64?) -> CurlFailure? {
+  private func problem(_ file: CInt, _ got: Int64, at offset: Int64) -> CurlFailure? {
     if got < 0 { return .bodyFile("the body file could not be read") }
     if got == 0 { return .bodyFile("the body file got shorter while it was sent") }
     // Before the last bytes are sent, because they would complete the request.
+    let end = offset + got
     var beyond: UInt8 = 0
-    guard let end, martlet_read(file, &beyond, 1, end) > 0 else { return nil }
+    guard end == length, martlet_read(file, &beyond, 1, end) > 0 else { return nil }
     return .bodyFile("the body file got longer while it was sent")
   }
 }
 
-/// The source of a streamed request body.
 package protocol UploadStream: AnyObject, Sendable {
-  /// Notes that the stream is about to be read.
   func begin()
   /// Reads the stream to its end.
   ///

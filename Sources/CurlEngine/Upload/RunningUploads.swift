@@ -17,7 +17,6 @@ struct RunningUploads {
     if running.isEmpty { time = nil }
   }
 
-  /// Checks each transfer.
   mutating func look(at now: Int64, _ body: (CurlTransfer, inout UploadPace) -> Void) {
     time = running.compactMap { Self.interval($0.transfer) }.min().map { now + $0 }
     for index in running.indices { body(running[index].transfer, &running[index].pace) }

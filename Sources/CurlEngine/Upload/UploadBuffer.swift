@@ -43,7 +43,6 @@ final class UploadBuffer: Sendable {
   /// Whether no more bytes come.
   var isAtEnd: Bool { state.withLock { $0.hasEnded && $0.count == 0 } }
 
-  /// Sets the action to take when the buffer is stopped.
   func onStop(_ action: @escaping @Sendable () -> Void) {
     let isStopped = state.withLock {
       if !$0.isStopped { $0.onStop = action }
@@ -89,7 +88,6 @@ final class UploadBuffer: Sendable {
     if isStopped { throw CancellationError() }
   }
 
-  /// Takes as many available bytes as fit.
   func take(into target: UnsafeMutableRawBufferPointer) -> Taken {
     // Used chunks are released after unlocking, because their memory may belong to other code.
     let (taken, released, writer): (Taken, [Data], CheckedContinuation<Void, Never>?) = state.withLock {

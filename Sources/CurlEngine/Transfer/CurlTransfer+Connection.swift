@@ -1,32 +1,7 @@
 import CMartletShim
 
-/// A GOAWAY that precedes the end of an HTTP/2 connection (RFC 9113 §6.8).
-struct GoAway {
-  /// The last stream that the server processes.
-  var lastStream: UInt32
-  var error: UInt32
-}
-
 extension CurlTransfer {
-  /// The result of a transfer according to libcurl.
-  struct Result {
-    var code: CInt
-    var text: String
-    var isReused: Bool
-    /// Whether the HTTP/2 connection broke, so that the end of the stream is unknown.
-    var isCutOff = false
-    var refusal: CurlRefusal?
-    /// Whether the server said that it did not process the request (GOAWAY, RFC 9113 §6.8).
-    var isUnprocessed = false
-    /// The error code of the server's GOAWAY; 0 for none.
-    var goAwayError: UInt32 = 0
-
-    /// Notes a GOAWAY on the connection.
-    mutating func note(_ goAway: GoAway, of stream: UInt32?) {
-      if let stream { isUnprocessed = stream > goAway.lastStream }
-      goAwayError = goAway.error
-    }
-  }
+  var hasPriorKnowledge: Bool { route?.version == .priorKnowledge }
 
   /// Whether no existing connection is suitable.
   var needsNewConnection: Bool {
@@ -43,6 +18,13 @@ extension CurlTransfer {
     guard overhead?.isExceeded(body: life.received, on: socket) == true else { return }
     let message = "more than \(OverheadMeter.maximumRatio) bytes came for each byte of the body: chunks of nothing"
     cancel(sink.error(for: .violation(message, hasHead: true), of: self))
+  }
+
+  /// libcurl's error text, with the likely cause if HTTP/2 without TLS failed.
+  func explained(_ text: String, _ code: CInt, isReused: Bool) -> String {
+    // HTTP2, PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR
+    guard hasPriorKnowledge, !isReused, [16, 18, 52, 55, 56].contains(code), body == nil else { return text }
+    return "\(text.isEmpty ? "the connection was closed" : text): the server may not speak HTTP/2 without TLS"
   }
 
   /// libcurl's limit for the connection phase, in milliseconds.
