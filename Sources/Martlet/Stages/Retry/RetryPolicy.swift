@@ -17,13 +17,6 @@ public struct RetryPolicy: Sendable {
     /// The error, if there was no response.
     public var error: HTTPError?
 
-    init(status: HTTPStatus, headers: HTTPHeaders) {
-      self.status = status
-      self.headers = headers
-    }
-
-    init(error: HTTPError) { self.error = error }
-
     /// Whether the attempt failed: no response, or a status of 400 or more.
     var isFailure: Bool { error != nil || (status?.rawValue ?? 0) >= 400 }
   }
@@ -105,11 +98,6 @@ public struct RetryPolicy: Sendable {
     attempts: Int = 10, _ decide: @escaping @Sendable (Int, Outcome) -> Duration?
   ) -> RetryPolicy {
     RetryPolicy(rule: .custom(decide), maximumAttempts: attempts)
-  }
-
-  private init(rule: Rule, maximumAttempts: Int) {
-    self.rule = rule
-    self.maximumAttempts = maximumAttempts
   }
 
   /// Whether a later response may have another status.
