@@ -64,8 +64,7 @@ public final class MockServer: Sendable {
     port = listener.port
     let thread = Thread {
       core.adoptThread()
-      let loop = ServerLoop(core: core, listener: listener.socket)
-      loop.run()
+      ServerLoop(core: core, listener: listener.socket).run()
     }
     thread.name = "MockServer"
     thread.stackSize = 1 << 20
