@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Tasks that a transport leaves to the stages above it.
   static let abstinenceCases: [Case] = [
     Case("delivers a 401 with any challenge") { bench in

@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// The content and the end of a body (RFC 9112 §6.3).
   static let bodyCases: [Case] = [
     Case("delivers an empty body") { bench in

@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Request bodies that are streamed.
   static let bodyStreamCases: [Case] = [
     streamCase("uploads a stream with its length") { bench in

@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Connections that cannot be made.
   static let connectFailureCases: [Case] = [
     Case("reports a refused connection") { bench in

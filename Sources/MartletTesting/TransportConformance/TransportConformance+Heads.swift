@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// The status line and interim responses (RFC 9112 §4, RFC 9110 §15.2).
   static let headCases: [Case] = [
     .reads(

@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Requests as they arrive (RFC 9112 §3, RFC 9110 §9).
   static let requestCases: [Case] = [
     Case("sends every method as it is written") { bench in

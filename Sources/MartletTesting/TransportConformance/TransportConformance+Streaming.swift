@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Streamed bodies, and cancelled exchanges.
   static let streamingCases: [Case] = [
     Case("delivers the first bytes before the last are sent") { bench in

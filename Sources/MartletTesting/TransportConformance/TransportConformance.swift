@@ -12,6 +12,8 @@ public import Martlet
 /// }
 /// ```
 public struct TransportConformance: Sendable {
+  typealias Bench = ConformanceBench
+
   /// One requirement for a transport.
   public struct Case: Sendable, CustomStringConvertible {
     /// The unique name: a sentence without its subject, the transport.
