@@ -140,9 +140,7 @@ public final class MockServer: Sendable {
   public var url: String { "http://127.0.0.1:\(port)" }
 
   /// The URL of a path on the server; a missing leading slash is added.
-  public func url(_ path: String) -> String {
-    path.hasPrefix("/") ? url + path : url + "/" + path
-  }
+  public func url(_ path: String) -> String { path.hasPrefix("/") ? url + path : url + "/" + path }
 
   /// Closes the listener and all connections, cancels the responder's tasks and ends the thread.
   ///

@@ -61,9 +61,7 @@ public struct RecordedRequest: Sendable {
   public var text: String { String(decoding: body, as: UTF8.self) }
 
   /// The value of the first field with this name, in any case.
-  public func header(_ name: String) -> String? {
-    headers.first { FieldSyntax.isSameName($0.name, name) }?.value
-  }
+  public func header(_ name: String) -> String? { headers.first { FieldSyntax.isSameName($0.name, name) }?.value }
 
   /// The values of all fields with this name, in any case and in order.
   public func headers(named name: String) -> [String] {
@@ -85,7 +83,5 @@ public struct RecordedRequest: Sendable {
   }
 
   /// Whether the client waits for `100 Continue` (RFC 9110 §10.1.1).
-  var expectsContinue: Bool {
-    httpVersion != "HTTP/1.0" && header("Expect")?.lowercased() == "100-continue"
-  }
+  var expectsContinue: Bool { httpVersion != "HTTP/1.0" && header("Expect")?.lowercased() == "100-continue" }
 }

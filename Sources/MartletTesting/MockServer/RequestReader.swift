@@ -43,9 +43,7 @@ struct RequestReader {
   /// The first unused bytes, for the record of a malformed request.
   var unusedBytes: Data { Data(buffer[start...].prefix(Self.maximumHeadBytes)) }
 
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    buffer.append(contentsOf: bytes)
-  }
+  mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
 
   /// Reads the next head, if it is complete.
   mutating func readHead() -> HeadResult {

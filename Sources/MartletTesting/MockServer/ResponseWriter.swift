@@ -48,9 +48,7 @@ struct ResponseWriter {
   /// Sends bytes before the script, such as an interim response.
   ///
   /// Call it only without pending output.
-  mutating func interject(_ bytes: Data) {
-    output(bytes, times: 1)
-  }
+  mutating func interject(_ bytes: Data) { output(bytes, times: 1) }
 
   /// Takes the next step.
   mutating func next() -> Action {
