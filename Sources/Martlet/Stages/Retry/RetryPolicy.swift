@@ -66,7 +66,7 @@ public struct RetryPolicy: Sendable {
   /// - Parameter count: The maximum number of retries.
   /// - Returns: The policy.
   public static func timeouts(_ count: Int) -> RetryPolicy {
-    RetryPolicy(rule: .timeouts, maximumAttempts: RetryPolicy.attempts(count))
+    RetryPolicy(rule: .timeouts, maximumAttempts: count == .max ? count : count + 1)
   }
 
   /// Retries with exponential backoff and full jitter.
@@ -192,9 +192,5 @@ public struct RetryPolicy: Sendable {
     if let status = outcome.status { return RetryPolicy.isTransient(status) }
     return outcome.error.map { $0.isConnectivity || $0.isTimeout || $0.isExhaustion || $0.mayBeStaleConnection }
       ?? false
-  }
-
-  private static func attempts(_ repetitions: Int) -> Int {
-    repetitions == Int.max ? repetitions : repetitions + 1
   }
 }
