@@ -11,30 +11,19 @@ import Martlet
 ///
 /// Every wait has a timeout and ends early when its task is cancelled. Nothing is polled.
 public final class EventRecorder<Element: Sendable>: Sendable {
-  private struct State {
-    var elements: [Element] = []
-    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-    /// The waits that have timed out or were cancelled.
-    var expired: Set<Int> = []
-    var nextID = 0
-  }
-
-  private let state = Locked(State())
+  private let recorded = Locked<[Element]>([])
+  private let changes = ChangeSignal()
 
   /// Creates an empty recorder.
   public init() {}
 
   /// The recorded elements, in order.
-  public var elements: [Element] { state.withLock { $0.elements } }
+  public var elements: [Element] { recorded.withLock { $0 } }
 
   /// Appends an element; callable from any thread.
   public func record(_ element: Element) {
-    let waiters = state.withLock { state in
-      state.elements.append(element)
-      defer { state.waiters = [:] }
-      return state.waiters.values
-    }
-    for waiter in waiters { waiter.resume() }
+    recorded.withLock { $0.append(element) }
+    changes.signal()
   }
 
   /// Records the elements of a stream in a new task.
@@ -67,49 +56,20 @@ public final class EventRecorder<Element: Sendable>: Sendable {
   public func wait(
     timeout: Duration = .seconds(30), until condition: @Sendable ([Element]) -> Bool
   ) async -> Bool {
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
-    }
+    let hasExpired = Locked(false)
     let timer = Task {
       // A cancelled timer belongs to a wait that has ended.
       guard (try? await Task.sleep(for: timeout)) != nil else { return }
-      expire(id)
+      hasExpired.withLock { $0 = true }
+      changes.signal()
     }
-    defer {
-      timer.cancel()
-      state.withLock { _ = $0.expired.remove(id) }
+    defer { timer.cancel() }
+    var holds = false
+    await changes.wait {
+      // The condition is the caller's code and does not run under the lock.
+      holds = condition(elements)
+      return holds || hasExpired.withLock { $0 }
     }
-    return await withTaskCancellationHandler {
-      while true {
-        // The condition is the caller's code and does not run under the lock.
-        let seen = elements
-        if condition(seen) { return true }
-        guard await waitForMore(than: seen.count, id) else { return condition(elements) }
-      }
-    } onCancel: {
-      expire(id)
-    }
-  }
-
-  /// Waits until there are more than `count` elements; returns whether the wait may continue.
-  private func waitForMore(than count: Int, _ id: Int) async -> Bool {
-    await withCheckedContinuation { continuation in
-      let isOver = state.withLock { state in
-        if state.elements.count > count || state.expired.contains(id) { return true }
-        state.waiters[id] = continuation
-        return false
-      }
-      if isOver { continuation.resume() }
-    }
-    return state.withLock { !$0.expired.contains(id) }
-  }
-
-  private func expire(_ id: Int) {
-    let waiter = state.withLock { state in
-      state.expired.insert(id)
-      return state.waiters.removeValue(forKey: id)
-    }
-    waiter?.resume()
+    return holds || condition(elements)
   }
 }

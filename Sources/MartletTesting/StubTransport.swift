@@ -135,12 +135,6 @@ public struct StubResponse: Sendable {
   public var trailers: HTTPHeaders = [:]
   var outcome: Result<ResponseBody, any Error>
 
-  private init(_ status: HTTPStatus, _ headers: HTTPHeaders, _ outcome: Result<ResponseBody, any Error>) {
-    self.status = status
-    self.headers = headers
-    self.outcome = outcome
-  }
-
   /// A response with a status and a body.
   ///
   /// - Parameters:
@@ -151,7 +145,7 @@ public struct StubResponse: Sendable {
   public static func status(
     _ status: HTTPStatus, headers: HTTPHeaders = [:], body: Data = Data()
   ) -> StubResponse {
-    StubResponse(status, headers, .success(ResponseBody(body)))
+    StubResponse(status: status, headers: headers, outcome: .success(ResponseBody(body)))
   }
 
   /// A response with text; status 200 by default.
@@ -200,14 +194,16 @@ public struct StubResponse: Sendable {
   public static func streamed(
     _ status: HTTPStatus = .ok, headers: HTTPHeaders = [:], next: @escaping @Sendable () async throws -> Data?
   ) -> StubResponse {
-    StubResponse(status, headers, .success(ResponseBody(next: next)))
+    StubResponse(status: status, headers: headers, outcome: .success(ResponseBody(next: next)))
   }
 
   /// A failure instead of a response.
   ///
   /// - Parameter error: The error that sending throws.
   /// - Returns: The failure.
-  public static func failure(_ error: any Error) -> StubResponse { StubResponse(.ok, [:], .failure(error)) }
+  public static func failure(_ error: any Error) -> StubResponse {
+    StubResponse(status: .ok, headers: [:], outcome: .failure(error))
+  }
 }
 
 /// It makes no connections.

@@ -22,9 +22,7 @@ public final class TestClock: Clock, Sendable {
     public var offset: Swift.Duration
 
     /// Creates an instant.
-    public init(offset: Swift.Duration = .zero) {
-      self.offset = offset
-    }
+    public init(offset: Swift.Duration = .zero) { self.offset = offset }
 
     /// The instant that is later by this duration.
     public func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
@@ -132,9 +130,7 @@ public final class TestClock: Clock, Sendable {
   /// Waits until a condition holds or the task is cancelled.
   ///
   /// The condition must depend only on the time and the sleeping tasks.
-  package func wait(until isTrue: (TestClock) -> Bool) async {
-    await changes.wait { isTrue(self) }
-  }
+  package func wait(until isTrue: (TestClock) -> Bool) async { await changes.wait { isTrue(self) } }
 
   private func begin(
     _ number: Int, until deadline: Instant, isWatch: Bool, _ continuation: TestClockState.Continuation

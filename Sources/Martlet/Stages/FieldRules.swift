@@ -77,17 +77,15 @@ enum FieldRules {
     case 4 where FieldSyntax.isSameName(name, "Host"): return .one(isHost, "a host, with a port or without")
     case 6 where FieldSyntax.isSameName(name, "Expect"):
       return .one({ FieldSyntax.isSameName($0, "100-continue") }, "'100-continue' or absent")
-    case 7 where FieldSyntax.isSameName(name, "Trailer"), 7 where FieldSyntax.isSameName(name, "Upgrade"):
-      return .refused
-    case 7 where FieldSyntax.isSameName(name, "Referer"): return .one({ _ in true }, "")
+    case 7 where FieldSyntax.isSameName(name, "Referer"), 12 where FieldSyntax.isSameName(name, "Content-Type"):
+      return .one({ _ in true }, "")
     case 10 where FieldSyntax.isSameName(name, "Connection"):
       return .one({ FieldSyntax.isSameName($0, "close") }, "'close' or absent: the client sets the other options")
-    case 10 where FieldSyntax.isSameName(name, "Keep-Alive"): return .refused
-    case 12 where FieldSyntax.isSameName(name, "Content-Type"): return .one({ _ in true }, "")
-    case 14 where FieldSyntax.isSameName(name, "Content-Length"),
-      14 where FieldSyntax.isSameName(name, "HTTP2-Settings"):
+    case 7 where FieldSyntax.isSameName(name, "Trailer"), 7 where FieldSyntax.isSameName(name, "Upgrade"),
+      10 where FieldSyntax.isSameName(name, "Keep-Alive"), 14 where FieldSyntax.isSameName(name, "Content-Length"),
+      14 where FieldSyntax.isSameName(name, "HTTP2-Settings"),
+      17 where FieldSyntax.isSameName(name, "Transfer-Encoding"):
       return .refused
-    case 17 where FieldSyntax.isSameName(name, "Transfer-Encoding"): return .refused
     default: break
     }
     guard name.utf8.count > 6, name.utf8.first.map(FieldSyntax.lowercased) == UInt8(ascii: "p"),

@@ -80,6 +80,7 @@ enum Pipeline {
     ].flatMap { $0 as [any Stage] }
   }
 
+  /// On its own, because the compiler would need too long for the whole list.
   private static func limits(_ configuration: HTTPClient.Configuration, _ features: Features) -> [any Stage] {
     var stages: [any Stage] = []
     if let ledger = configuration.dataLedger { stages.append(DataStage(ledger: ledger)) }

@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 extension MockResponse {
@@ -94,23 +95,19 @@ extension MockResponse {
   }
 
   /// This response after a pause.
-  public func delayed(by pause: Duration) -> MockResponse {
-    var copy = self
-    copy.steps.insert(.delay(pause), at: 0)
-    return copy
-  }
+  public func delayed(by pause: Duration) -> MockResponse { with { $0.steps.insert(.delay(pause), at: 0) } }
 
   /// This response with an additional header field in each of its messages.
   ///
   /// Steps of raw bytes are unchanged.
   public func adding(_ name: String, _ value: String) -> MockResponse {
-    var copy = self
-    copy.steps = steps.map { step in
-      guard case .message(var message) = step else { return step }
-      message.headers.append(Field(name, value))
-      return .message(message)
+    with {
+      $0.steps = steps.map { step in
+        guard case .message(var message) = step else { return step }
+        message.headers.append(Field(name, value))
+        return .message(message)
+      }
     }
-    return copy
   }
 
   /// This response, truncated: all bytes of its body, then the end of the connection.
@@ -126,24 +123,22 @@ extension MockResponse {
       message.isIncomplete = true
       copy.steps[last] = .message(message)
     }
-    copy.steps.append(.cut)
-    return copy
+    return copy.thenClose()
   }
 
   /// This complete response; then closes the connection without announcing it.
   ///
   /// A client that keeps the connection finds it closed at its next request.
-  public func thenClose() -> MockResponse {
-    var copy = self
-    copy.steps.append(.cut)
-    return copy
-  }
+  public func thenClose() -> MockResponse { with { $0.steps.append(.cut) } }
 
   /// This response, sent before the request body is read; see ``readsBody`` and ``pausesReading``.
   public func withoutReadingBody(pausesReading: Bool = false) -> MockResponse {
+    with { ($0.readsBody, $0.pausesReading) = (false, pausesReading) }
+  }
+
+  private func with(_ change: (inout MockResponse) -> Void) -> MockResponse {
     var copy = self
-    copy.readsBody = false
-    copy.pausesReading = pausesReading
+    change(&copy)
     return copy
   }
 
@@ -154,7 +149,7 @@ extension MockResponse {
 
 extension [MockResponse.Field] {
   fileprivate mutating func addContentType(_ type: String) {
-    guard !contains(where: { $0.name.isSameFieldName(as: "Content-Type") }) else { return }
+    guard !contains(where: { FieldSyntax.isSameName($0.name, "Content-Type") }) else { return }
     append(Element("Content-Type", type))
   }
 }

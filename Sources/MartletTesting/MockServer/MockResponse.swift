@@ -94,7 +94,5 @@ public struct MockResponse: Sendable {
   var echoes: Bool { steps.contains { if case .echoChunks = $0 { true } else { false } } }
 
   /// Creates a response from steps.
-  public init(steps: [Step]) {
-    self.steps = steps
-  }
+  public init(steps: [Step]) { self.steps = steps }
 }

@@ -64,8 +64,7 @@ public final class MockServer: Sendable {
     port = listener.port
     let thread = Thread {
       core.adoptThread()
-      let loop = ServerLoop(core: core, listener: listener.socket)
-      loop.run()
+      ServerLoop(core: core, listener: listener.socket).run()
     }
     thread.name = "MockServer"
     thread.stackSize = 1 << 20
@@ -141,9 +140,7 @@ public final class MockServer: Sendable {
   public var url: String { "http://127.0.0.1:\(port)" }
 
   /// The URL of a path on the server; a missing leading slash is added.
-  public func url(_ path: String) -> String {
-    path.hasPrefix("/") ? url + path : url + "/" + path
-  }
+  public func url(_ path: String) -> String { path.hasPrefix("/") ? url + path : url + "/" + path }
 
   /// Closes the listener and all connections, cancels the responder's tasks and ends the thread.
   ///

@@ -23,9 +23,7 @@ struct Poller {
   private var entries: [pollfd] = []
 
   /// Empties the list and keeps its memory.
-  mutating func removeAll() {
-    entries.removeAll(keepingCapacity: true)
-  }
+  mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
 
   /// Adds a descriptor; its index is the number of earlier calls.
   ///

@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// A request as a ``MockServer`` received it.
@@ -48,10 +49,7 @@ public struct RecordedRequest: Sendable {
   public internal(set) var isComplete = false
 
   /// The target up to `?`, without the scheme and authority of an absolute form.
-  public var path: String {
-    let form = originForm
-    return String(form[..<(form.firstIndex(of: "?") ?? form.endIndex)])
-  }
+  public var path: String { String(originForm.prefix { $0 != "?" }) }
 
   /// The target after the first `?`, still percent-encoded, or `nil` without one.
   public var query: String? {
@@ -63,13 +61,11 @@ public struct RecordedRequest: Sendable {
   public var text: String { String(decoding: body, as: UTF8.self) }
 
   /// The value of the first field with this name, in any case.
-  public func header(_ name: String) -> String? {
-    headers.first { $0.name.isSameFieldName(as: name) }?.value
-  }
+  public func header(_ name: String) -> String? { headers.first { FieldSyntax.isSameName($0.name, name) }?.value }
 
   /// The values of all fields with this name, in any case and in order.
   public func headers(named name: String) -> [String] {
-    headers.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
+    headers.filter { FieldSyntax.isSameName($0.name, name) }.map(\.value)
   }
 
   private var originForm: Substring {
@@ -80,29 +76,12 @@ public struct RecordedRequest: Sendable {
 
   /// Whether the connection ends after this exchange (RFC 9112 §9.3).
   var asksToClose: Bool {
-    let options = connectionOptions
+    let options = headers(named: "Connection").flatMap { $0.split(separator: ",") }
+      .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
     if options.contains("close") { return true }
     return httpVersion == "HTTP/1.0" && !options.contains("keep-alive")
   }
 
   /// Whether the client waits for `100 Continue` (RFC 9110 §10.1.1).
-  var expectsContinue: Bool {
-    httpVersion != "HTTP/1.0" && header("Expect")?.lowercased() == "100-continue"
-  }
-
-  private var connectionOptions: [String] {
-    headers(named: "Connection").flatMap { $0.split(separator: ",") }
-      .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
-  }
-}
-
-extension String {
-  /// Compares two field names without regard to case (RFC 9110 §5.1).
-  func isSameFieldName(as other: String) -> Bool {
-    utf8.count == other.utf8.count && zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.lowered == $1.lowered }
-  }
-}
-
-extension UInt8 {
-  fileprivate var lowered: UInt8 { 65...90 ~= self ? self | 0x20 : self }
+  var expectsContinue: Bool { httpVersion != "HTTP/1.0" && header("Expect")?.lowercased() == "100-continue" }
 }

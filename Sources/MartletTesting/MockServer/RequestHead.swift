@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// A request line and its fields, parsed strictly.
@@ -24,7 +25,7 @@ struct RequestHead {
     }
 
     let words = first.dropLast().split(separator: 32, omittingEmptySubsequences: false)
-    guard words.count == 3, words.allSatisfy({ !$0.isEmpty }), words[0].allSatisfy(\.isToken),
+    guard words.count == 3, words.allSatisfy({ !$0.isEmpty }), words[0].allSatisfy(FieldSyntax.isTokenOctet),
       words[1].allSatisfy({ $0 > 32 && $0 != 127 })
     else { throw Malformed(reason: "bad request line") }
     method = Self.text(words[0])
@@ -38,7 +39,7 @@ struct RequestHead {
       fields.append(field)
     }
     // RFC 9112 §3.2: exactly one; only an HTTP/1.0 client may omit it.
-    let hosts = fields.count { $0.name.isSameFieldName(as: "Host") }
+    let hosts = fields.count { FieldSyntax.isSameName($0.name, "Host") }
     guard hosts == 1 || (hosts == 0 && version == "HTTP/1.0") else { throw Malformed(reason: "\(hosts) Host fields") }
     self.fields = fields
     framing = try Self.framing(of: fields)
@@ -48,7 +49,7 @@ struct RequestHead {
   /// Parses one field line without its end; `nil` if it is malformed (RFC 9112 §5).
   static func field(_ line: ArraySlice<UInt8>) -> RecordedRequest.Field? {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
-      line[..<colon].allSatisfy(\.isToken)
+      line[..<colon].allSatisfy(FieldSyntax.isTokenOctet)
     else { return nil }
     var value = line[(colon + 1)...]
     while let byte = value.first, byte == 32 || byte == 9 { value.removeFirst() }
@@ -58,8 +59,8 @@ struct RequestHead {
   }
 
   private static func framing(of fields: [RecordedRequest.Field]) throws(Malformed) -> RequestReader.Framing {
-    let codings = fields.filter { $0.name.isSameFieldName(as: "Transfer-Encoding") }
-    let lengths = Set(fields.filter { $0.name.isSameFieldName(as: "Content-Length") }.map(\.value))
+    let codings = fields.filter { FieldSyntax.isSameName($0.name, "Transfer-Encoding") }
+    let lengths = Set(fields.filter { FieldSyntax.isSameName($0.name, "Content-Length") }.map(\.value))
     if let coding = codings.first {
       // A request with both is typical of request smuggling (RFC 9112 §6.1).
       guard lengths.isEmpty else { throw Malformed(reason: "both Content-Length and Transfer-Encoding") }
@@ -78,16 +79,5 @@ struct RequestHead {
   /// Decodes UTF-8, or Latin-1 if that fails, so that no byte is lost.
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
-  }
-}
-
-extension UInt8 {
-  /// Whether the byte may stand in a token (RFC 9110 §5.6.2).
-  fileprivate var isToken: Bool {
-    switch self {
-    case 48...57, 65...90, 94...122, 124, 126: true
-    case 33, 35...39, 42, 43, 45, 46: true
-    default: false
-    }
   }
 }

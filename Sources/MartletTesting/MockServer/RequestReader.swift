@@ -43,9 +43,7 @@ struct RequestReader {
   /// The first unused bytes, for the record of a malformed request.
   var unusedBytes: Data { Data(buffer[start...].prefix(Self.maximumHeadBytes)) }
 
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    buffer.append(contentsOf: bytes)
-  }
+  mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
 
   /// Reads the next head, if it is complete.
   mutating func readHead() -> HeadResult {
@@ -75,8 +73,7 @@ struct RequestReader {
   mutating func readBody() -> BodyResult {
     while true {
       switch framing {
-      case .finished:
-        return .end(trailers: [])
+      case .finished: return .end(trailers: [])
       case .length(let count):
         guard count > 0 else {
           framing = .finished
@@ -90,7 +87,9 @@ struct RequestReader {
         framing = data.count == count ? .chunkEnd : .chunkData(count - data.count)
         return .bytes(data)
       case .chunkSize:
-        guard let end = newline(from: start) else { return incompleteLine() }
+        guard let end = newline(from: start) else {
+          return unusedCount > 4096 ? .malformed("chunk line over 4 KiB") : .incomplete
+        }
         guard let size = Self.chunkSize(buffer[start..<end]) else { return .malformed("bad chunk size") }
         consume(end + 1 - start)
         framing = size == 0 ? .trailers : .chunkData(size)
@@ -99,8 +98,7 @@ struct RequestReader {
         guard buffer[start] == 13, buffer[start + 1] == 10 else { return .malformed("no line end after a chunk") }
         consume(2)
         framing = .chunkSize
-      case .trailers:
-        return readTrailers()
+      case .trailers: return readTrailers()
       }
     }
   }
@@ -121,10 +119,6 @@ struct RequestReader {
       fields.append(field)
     }
     return unusedCount > 1 << 16 ? .malformed("trailers over 64 KiB") : .incomplete
-  }
-
-  private func incompleteLine() -> BodyResult {
-    unusedCount > 4096 ? .malformed("chunk line over 4 KiB") : .incomplete
   }
 
   private mutating func take(atMost count: Int) -> Data? {

@@ -18,17 +18,14 @@ enum Responder: Sendable {
   /// Returns `nil` if a closure determines it, once the body is read.
   func prepared(for request: RecordedRequest, index: Int) -> MockResponse? {
     switch self {
-    case .fixed(let response):
-      return response
-    case .script(let script):
-      return script[min(index, script.count - 1)]
+    case .fixed(let response): return response
+    case .script(let script): return script[min(index, script.count - 1)]
     case .connections(let scripts):
       let script = scripts[min(request.connection, scripts.count - 1)]
       guard request.indexOnConnection < script.count else { return .steps([.cut]) }
       let response = script[request.indexOnConnection]
       return request.indexOnConnection == script.count - 1 ? response.thenClose() : response
-    case .immediate, .concurrent:
-      return nil
+    case .immediate, .concurrent: return nil
     }
   }
 }

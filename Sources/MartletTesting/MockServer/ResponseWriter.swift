@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Turns the steps of a response into bytes and pauses.
@@ -47,9 +48,7 @@ struct ResponseWriter {
   /// Sends bytes before the script, such as an interim response.
   ///
   /// Call it only without pending output.
-  mutating func interject(_ bytes: Data) {
-    output(bytes, times: 1)
-  }
+  mutating func interject(_ bytes: Data) { output(bytes, times: 1) }
 
   /// Takes the next step.
   mutating func next() -> Action {
@@ -115,12 +114,12 @@ struct ResponseWriter {
   private mutating func render(_ message: MockResponse.Message) -> Data {
     let fields = message.headers
     announcesClose = fields.contains {
-      $0.name.isSameFieldName(as: "Connection") && $0.value.lowercased().contains("close")
+      FieldSyntax.isSameName($0.name, "Connection") && $0.value.lowercased().contains("close")
     }
-    var head = "HTTP/1.1 \(message.status) \(Self.reason(message.status))\r\n"
+    var head = "HTTP/1.1 \(message.status) \(Self.reasons[message.status] ?? "Status")\r\n"
     for field in fields { head += "\(field.name): \(field.value)\r\n" }
     let isFramed = fields.contains {
-      $0.name.isSameFieldName(as: "Content-Length") || $0.name.isSameFieldName(as: "Transfer-Encoding")
+      FieldSyntax.isSameName($0.name, "Content-Length") || FieldSyntax.isSameName($0.name, "Transfer-Encoding")
     }
     let isBodiless = message.status < 200 || message.status == 204 || message.status == 304
     switch message.body {
@@ -141,35 +140,12 @@ struct ResponseWriter {
     }
   }
 
-  private static func reason(_ status: Int) -> String {
-    switch status {
-    case 100: "Continue"
-    case 103: "Early Hints"
-    case 200: "OK"
-    case 201: "Created"
-    case 204: "No Content"
-    case 206: "Partial Content"
-    case 301: "Moved Permanently"
-    case 302: "Found"
-    case 303: "See Other"
-    case 304: "Not Modified"
-    case 307: "Temporary Redirect"
-    case 308: "Permanent Redirect"
-    case 400: "Bad Request"
-    case 401: "Unauthorized"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 407: "Proxy Authentication Required"
-    case 412: "Precondition Failed"
-    case 413: "Content Too Large"
-    case 416: "Range Not Satisfiable"
-    case 417: "Expectation Failed"
-    case 429: "Too Many Requests"
-    case 500: "Internal Server Error"
-    case 502: "Bad Gateway"
-    case 503: "Service Unavailable"
-    case 504: "Gateway Timeout"
-    default: "Status"
-    }
-  }
+  private static let reasons = [
+    100: "Continue", 103: "Early Hints", 200: "OK", 201: "Created", 204: "No Content", 206: "Partial Content",
+    301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
+    308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    407: "Proxy Authentication Required", 412: "Precondition Failed", 413: "Content Too Large",
+    416: "Range Not Satisfiable", 417: "Expectation Failed", 429: "Too Many Requests", 500: "Internal Server Error",
+    502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+  ]
 }

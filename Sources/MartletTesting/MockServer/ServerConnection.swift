@@ -155,11 +155,6 @@ extension ServerConnection {
     answer(with: response)
     advance(now: now)
   }
-
-  /// Closes the connection because the server stops.
-  func abandon() {
-    close()
-  }
 }
 
 // MARK: - Receiving
@@ -170,10 +165,8 @@ extension ServerConnection {
     // A few times only, because other connections wait.
     for _ in 0..<4 where !isClosed && wantsRead(now: now) {
       switch Sockets.receive(socket, into: window) {
-      case .wouldBlock:
-        return
-      case .closed:
-        return peerClosed(now: now)
+      case .wouldBlock: return
+      case .closed: return peerClosed(now: now)
       case .moved(let count):
         guard !isLingering else { continue }
         reader.append(UnsafeRawBufferPointer(rebasing: window[..<count]))
@@ -210,14 +203,10 @@ extension ServerConnection {
     guard let exchange else { return readHead(now: now) }
     guard !exchange.request.isComplete else { return false }
     switch reader.readBody() {
-    case .incomplete:
-      return false
-    case .malformed(let reason):
-      refuse(reason)
-    case .bytes(let data):
-      keep(data)
-    case .end(let trailers):
-      complete(trailers: trailers, now: now)
+    case .incomplete: return false
+    case .malformed(let reason): refuse(reason)
+    case .bytes(let data): keep(data)
+    case .end(let trailers): complete(trailers: trailers, now: now)
     }
     return true
   }
@@ -228,8 +217,7 @@ extension ServerConnection {
       // A connection with a partial request is not idle.
       if reader.unusedCount > 0 { idleEnd = nil }
       return false
-    case .malformed(let reason):
-      refuse(reason)
+    case .malformed(let reason): refuse(reason)
     case .head(let head):
       idleEnd = nil
       begin(head)
@@ -316,16 +304,14 @@ extension ServerConnection {
     if let prepared = exchange.prepared { return answer(with: prepared) }
     let request = exchange.request
     switch core.responder {
-    case .immediate(let responder):
-      answer(with: responder(request))
+    case .immediate(let responder): answer(with: responder(request))
     case .concurrent(let responder):
       let (core, number, index) = (core, number, exchange.index)
       task = Task {
         let response = await responder(request)
         core.deliver(ServerCore.Delivery(connection: number, request: index, response: response))
       }
-    case .fixed, .script, .connections:
-      break
+    case .fixed, .script, .connections: break
     }
   }
 
@@ -348,8 +334,7 @@ extension ServerConnection {
         case .moved(let count):
           writer.sent(count)
           budget -= count
-        case .wouldBlock:
-          return false
+        case .wouldBlock: return false
         case .closed:
           close(isDisconnect: exchange?.isAnswered == false)
           return false
@@ -359,8 +344,7 @@ extension ServerConnection {
       wantsWrite = false
       guard isGreeting || exchange.map({ $0.response != nil && !$0.isAnswered }) == true else { return false }
       switch writer.next() {
-      case .send:
-        continue
+      case .send: continue
       case .pause(let duration):
         obstacle = .pause(until: now + duration)
         return false
@@ -393,14 +377,12 @@ extension ServerConnection {
 
   private func isObstructed(now: ContinuousClock.Instant) -> Bool {
     switch obstacle {
-    case .none:
-      return false
+    case .none: return false
+    case .hang, .peerClose: return true
     case .pause(let end):
       if end > now { return true }
       obstacle = .none
       return false
-    case .hang, .peerClose:
-      return true
     }
   }
 
@@ -466,15 +448,11 @@ extension ServerConnection {
     }
   }
 
-  private func close(isDisconnect: Bool = false, resetting: Bool = false) {
+  func close(isDisconnect: Bool = false, resetting: Bool = false) {
     guard !isClosed else { return }
     isClosed = true
     giveUpExchange()
     core.journal.withLock { $0.closed(isDisconnect: isDisconnect) }
-    if resetting {
-      Sockets.reset(socket)
-    } else {
-      Sockets.close(socket)
-    }
+    if resetting { Sockets.reset(socket) } else { Sockets.close(socket) }
   }
 }

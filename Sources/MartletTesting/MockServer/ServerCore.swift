@@ -37,9 +37,7 @@ final class ServerCore: Sendable {
   }
 
   /// Makes the calling thread the loop's thread.
-  func adoptThread() {
-    mailbox.withLock { $0.loopThread = Self.currentThread }
-  }
+  func adoptThread() { mailbox.withLock { $0.loopThread = Self.currentThread } }
 
   func deliver(_ delivery: Delivery) {
     let isFirst = mailbox.withLock { mailbox in

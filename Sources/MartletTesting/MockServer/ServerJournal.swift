@@ -43,13 +43,9 @@ struct ServerJournal {
   }
 
   /// Notes that a request got its response or was abandoned.
-  mutating func ended() {
-    concurrentRequests -= 1
-  }
+  mutating func ended() { concurrentRequests -= 1 }
 
   mutating func received(_ count: Int) { bodyBytes += count }
 
-  mutating func refused(_ request: MalformedRequest) {
-    malformed.append(request)
-  }
+  mutating func refused(_ request: MalformedRequest) { malformed.append(request) }
 }

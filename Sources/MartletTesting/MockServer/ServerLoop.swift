@@ -35,7 +35,7 @@ final class ServerLoop {
       handleEvents()
     }
     Sockets.close(listener)
-    for connection in connections.values { connection.abandon() }
+    for connection in connections.values { connection.close() }
     connections = [:]
     core.finished.raise()
   }
@@ -75,8 +75,7 @@ final class ServerLoop {
   private func acceptAll(now: ContinuousClock.Instant) {
     while true {
       switch Sockets.acceptNext(listener) {
-      case .nothing:
-        return
+      case .nothing: return
       case .exhausted:
         // Without this pause the loop would spin until a file is closed.
         acceptsAgain = now + .milliseconds(20)

@@ -1,12 +1,11 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+// Outside of ``Sockets``, whose functions hide those of the system.
+private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 { listen(descriptor, backlog) }
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
+private func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
+  send(descriptor, bytes.baseAddress, bytes.count, flags)
+}
 
 /// The system calls of the server, with the differences between platforms.
 enum Sockets {
@@ -31,9 +30,15 @@ enum Sockets {
 
   /// Opens a TCP socket bound to a port of 127.0.0.1, by default a free one.
   static func bindToLoopback(_ port: Int = 0) throws -> (socket: Int32, port: Int) {
-    let descriptor = try open()
-    var address = loopback(port: port)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let (descriptor, address) = try bound(to: loopback(port: port), AF_INET)
+    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+  }
+
+  /// Opens a TCP socket bound to an address; returns the address that it has.
+  static func bound<Address>(to address: Address, _ family: Int32) throws -> (socket: Int32, address: Address) {
+    let descriptor = try open(family)
+    var address = address
+    var length = socklen_t(MemoryLayout<Address>.size)
     let isBound = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
@@ -44,30 +49,27 @@ enum Sockets {
       close(descriptor)
       throw failure
     }
-    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+    return (descriptor, address)
   }
 
   /// Opens a non-blocking listening socket on a free port of 127.0.0.1.
   static func listen(backlog: Int32) throws -> (socket: Int32, port: Int) {
     let bound = try bindToLoopback()
-    #if canImport(Darwin)
-      let isListening = Darwin.listen(bound.socket, backlog) == 0
-    #elseif canImport(Musl)
-      let isListening = Musl.listen(bound.socket, backlog) == 0
-    #else
-      let isListening = Glibc.listen(bound.socket, backlog) == 0
-    #endif
-    guard isListening else {
-      let failure = MockServerError(operation: "listen", code: errno)
-      close(bound.socket)
-      throw failure
-    }
+    try startListening(bound.socket, backlog: backlog)
     return bound
+  }
+
+  /// Listens with a bound socket, which is closed if that fails.
+  static func startListening(_ descriptor: Int32, backlog: Int32) throws {
+    guard systemListen(descriptor, backlog) != 0 else { return }
+    let failure = MockServerError(operation: "listen", code: errno)
+    close(descriptor)
+    throw failure
   }
 
   /// Starts connecting to a port of 127.0.0.1, without waiting for the result.
   static func startConnecting(to port: Int) throws -> Int32 {
-    let descriptor = try open()
+    let descriptor = try open(AF_INET)
     var address = loopback(port: port)
     let length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafePointer(to: &address) { pointer in
@@ -111,31 +113,13 @@ enum Sockets {
 
   /// Sends as many bytes as fit, without waiting or raising `SIGPIPE`.
   static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Outcome {
-    outcome {
-      #if canImport(Darwin)
-        Darwin.send(descriptor, bytes.baseAddress, bytes.count, sendFlags)
-      #elseif canImport(Musl)
-        Musl.send(descriptor, bytes.baseAddress, bytes.count, sendFlags)
-      #else
-        Glibc.send(descriptor, bytes.baseAddress, bytes.count, sendFlags)
-      #endif
-    }
+    outcome { systemSend(descriptor, bytes, sendFlags) }
   }
 
   /// Closes the sending direction (FIN); receiving continues.
-  static func finishSending(_ descriptor: Int32) {
-    _ = shutdown(descriptor, Int32(SHUT_WR))
-  }
+  static func finishSending(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-  static func close(_ descriptor: Int32) {
-    #if canImport(Darwin)
-      _ = Darwin.close(descriptor)
-    #elseif canImport(Musl)
-      _ = Musl.close(descriptor)
-    #else
-      _ = Glibc.close(descriptor)
-    #endif
-  }
+  static func close(_ descriptor: Int32) { _ = systemClose(descriptor) }
 
   /// Closes a connection with a reset (RST).
   static func reset(_ descriptor: Int32) {
@@ -150,8 +134,8 @@ enum Sockets {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 
-  private static func open() throws -> Int32 {
-    let descriptor = socket(AF_INET, stream, 0)
+  private static func open(_ family: Int32) throws -> Int32 {
+    let descriptor = socket(family, stream, 0)
     guard descriptor >= 0 else { throw MockServerError(operation: "socket", code: errno) }
     prepare(descriptor)
     return descriptor

@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Tasks that a transport leaves to the stages above it.
   static let abstinenceCases: [Case] = [
     Case("delivers a 401 with any challenge") { bench in
@@ -15,28 +13,18 @@ extension TransportConformance {
       for challenge in challenges {
         let response = try await bench.answer(
           .status(401, headers: ["WWW-Authenticate": challenge], body: "who are you?"))
-        try bench.expect("the status for '\(challenge)'", response.status, is: 401)
-        try bench.expect("the body for '\(challenge)'", response.text, is: "who are you?")
+        try bench.expect(response, 401, "who are you?", for: " for '\(challenge)'")
       }
     },
-    Case("delivers a 401 without a challenge") { bench in
-      let response = try await bench.answer(.status(401, body: "who are you?"))
-      try bench.expect("the status", response.status, is: 401)
-      try bench.expect("the body", response.text, is: "who are you?")
-    },
-    Case("delivers a 401 with several challenges") { bench in
-      let answer = MockResponse.status(401, body: "who are you?")
-        .adding("WWW-Authenticate", "Negotiate").adding("WWW-Authenticate", "Basic realm=\"a\"")
-      let response = try await bench.answer(answer)
-      try bench.expect("the status", response.status, is: 401)
-      try bench.expect("the body", response.text, is: "who are you?")
-    },
-    Case("delivers a 407") { bench in
-      let response = try await bench.answer(
-        .status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""], body: "who are you?"))
-      try bench.expect("the status", response.status, is: 407)
-      try bench.expect("the body", response.text, is: "who are you?")
-    },
+    .reads(
+      "delivers a 401 without a challenge", "who are you?", from: .status(401, body: "who are you?"), status: 401),
+    .reads(
+      "delivers a 401 with several challenges", "who are you?",
+      from: .status(401, body: "who are you?")
+        .adding("WWW-Authenticate", "Negotiate").adding("WWW-Authenticate", "Basic realm=\"a\""), status: 401),
+    .reads(
+      "delivers a 407", "who are you?",
+      from: .status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""], body: "who are you?"), status: 407),
     Case("follows no redirect") { bench in
       for status in [300, 301, 302, 303, 305, 307, 308] {
         let server = try MockServer(script: [
@@ -70,8 +58,7 @@ extension TransportConformance {
     Case("delivers a redirect to what is no URL") { bench in
       for location in ["//[::1]/x", "//h%2f/x", "//%00/", "http://", "http://[", ":", ""] {
         let response = try await bench.answer(.status(302, headers: ["Location": location], body: "nowhere"))
-        try bench.expect("the status for '\(location)'", response.status, is: 302)
-        try bench.expect("the body for '\(location)'", response.text, is: "nowhere")
+        try bench.expect(response, 302, "nowhere", for: " for '\(location)'")
       }
     },
     Case("keeps no cookies") { bench in

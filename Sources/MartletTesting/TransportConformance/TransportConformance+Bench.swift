@@ -86,6 +86,19 @@ struct ConformanceBench: Sendable {
     }
   }
 
+  /// Sends a request for a path; returns it as the server received it.
+  func arrival(of request: HTTPRequest) async throws -> RecordedRequest {
+    let server = try MockServer(.ok("done"))
+    let client = client.derived { $0.baseURL = RequestTarget(server.url) }
+    let response = try await send(request, with: client)
+    try expect("the body", response.text, is: "done")
+    try expect("what could not be read", server.malformed.map(\.reason), is: [])
+    guard let arrived = server.requests.first, server.requests.count == 1 else {
+      throw failure(expected: "one request", got: "\(server.requests.count)")
+    }
+    return arrived
+  }
+
   /// Starts a server with one response, and requests it once.
   func answer(to method: HTTPMethod = .get, _ response: MockResponse) async throws -> HTTPResponse {
     let server = try MockServer(response)
@@ -94,13 +107,20 @@ struct ConformanceBench: Sendable {
     return received
   }
 
+  /// Fails unless the response has this status and this text.
+  func expect(_ response: HTTPResponse, _ status: HTTPStatus, _ text: String, for detail: String = "") throws {
+    try expect("the status\(detail)", response.status, is: status)
+    try expect("the body\(detail)", response.text, is: text)
+  }
+
+  /// Fails unless a server notices that its last client has disconnected.
+  func expectClosed(_ server: MockServer) async throws {
+    let hasClosed = await server.waitForOpenConnections(atMost: 0, timeout: Self.promptly)
+    try expect("the connection is closed within \(Self.promptly)", hasClosed)
+  }
+
   /// Starts a server that sends the text unchanged and closes, and sends it one request.
   func answer(_ text: String) async throws -> HTTPResponse { try await answer(.raw(text)) }
-
-  /// Fails unless a `GET` of the response ends with one of these error kinds.
-  func expect(_ kinds: HTTPError.Kind..., from response: MockResponse) async throws {
-    try expectError(kinds, in: await outcome(of: response))
-  }
 
   /// Fails unless a `GET` of the response ends with an error or a body that was sent.
   ///
@@ -140,7 +160,7 @@ struct ConformanceBench: Sendable {
     }
   }
 
-  private func outcome(of response: MockResponse) async throws -> Result<HTTPResponse, HTTPError> {
+  func outcome(of response: MockResponse) async throws -> Result<HTTPResponse, HTTPError> {
     let server = try MockServer(response)
     return try await outcome(of: .get(RequestTarget(server.url("/"))))
   }

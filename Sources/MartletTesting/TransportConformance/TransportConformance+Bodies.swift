@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// The content and the end of a body (RFC 9112 §6.3).
   static let bodyCases: [Case] = [
     Case("delivers an empty body") { bench in
@@ -11,23 +9,16 @@ extension TransportConformance {
       try bench.expect("the status", response.status, is: .ok)
       try bench.expect("the body", response.body, is: Data())
     },
-    Case("delivers a body with a length") { bench in
-      let response = try await bench.answer(Bench.ok + "Content-Length: 5\r\n\r\nhello")
-      try bench.expect("the body", response.text, is: "hello")
-    },
-    Case("delivers a chunked body") { bench in
-      let response = try await bench.answer(
-        Bench.ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1;x=y\r\n,\r\n006\r\n world\r\n0\r\n\r\n")
-      try bench.expect("the body", response.text, is: "hello, world")
-    },
+    .reads("delivers a body with a length", "hello", from: .raw(Bench.ok + "Content-Length: 5\r\n\r\nhello")),
+    .reads(
+      "delivers a chunked body", "hello, world",
+      from: .raw(
+        Bench.ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1;x=y\r\n,\r\n006\r\n world\r\n0\r\n\r\n")),
     Case("delivers an empty chunked body") { bench in
       let response = try await bench.answer(Bench.ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
       try bench.expect("the body", response.body, is: Data())
     },
-    Case("delivers a body that ends with the connection") { bench in
-      let response = try await bench.answer(Bench.ok + "\r\nhello")
-      try bench.expect("the body", response.text, is: "hello")
-    },
+    .reads("delivers a body that ends with the connection", "hello", from: .raw(Bench.ok + "\r\nhello")),
     Case("delivers 1 MiB with a length") { bench in
       let response = try await bench.answer(.data(Bench.megabyte))
       try bench.expect("the body", response.body, is: Bench.megabyte)
@@ -61,10 +52,9 @@ extension TransportConformance {
     Case("expects no body after 304, whatever the length says") { bench in
       try await expectNoBody(bench, after: "HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n", status: 304)
     },
-    Case("is not disturbed by trailer fields") { bench in
-      let response = try await bench.answer(.chunked(["hello"], trailers: ["X-Checksum": "1", "X-Other": "2"]))
-      try bench.expect("the body", response.text, is: "hello")
-    },
+    .reads(
+      "is not disturbed by trailer fields", "hello",
+      from: .chunked(["hello"], trailers: ["X-Checksum": "1", "X-Other": "2"])),
     Case("decodes gzip and removes the fields of the coded form") { bench in
       let coded = Data(base64Encoded: "H4sIAAAAAAAC/8tNLCrJSS1RyB2lR+lRepQepUdpEmgATlQvjEAGAAA=") ?? Data()
       let response = try await bench.answer(.data(coded, headers: ["Content-Encoding": "gzip", "X-Kept": "yes"]))

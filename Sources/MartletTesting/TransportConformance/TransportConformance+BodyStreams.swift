@@ -2,26 +2,25 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Request bodies that are streamed.
   static let bodyStreamCases: [Case] = [
     streamCase("uploads a stream with its length") { bench in
       let length = Int64(Bench.megabyte.count)
-      let request = try await arrived(bench, .stream(Pieces(Bench.megabyte, of: 10_007), length: length))
+      let body = HTTPBody.stream(Pieces(Bench.megabyte, of: 10_007), length: length)
+      let request = try await bench.arrival(of: .post("", body: body))
       try bench.expect("the body", request.body, is: Bench.megabyte)
       try bench.expect("Content-Length", request.headers(named: "Content-Length"), is: ["\(length)"])
       try bench.expect("Transfer-Encoding", request.header("Transfer-Encoding"), is: nil)
     },
     streamCase("uploads a stream of unknown length in chunks") { bench in
-      let request = try await arrived(bench, .stream(Pieces(Bench.megabyte, of: 10_007)))
+      let request = try await bench.arrival(of: .post("", body: .stream(Pieces(Bench.megabyte, of: 10_007))))
       try bench.expect("the body", request.body, is: Bench.megabyte)
       try bench.expect("Content-Length", request.header("Content-Length"), is: nil)
       try bench.expect("Transfer-Encoding", request.headers(named: "Transfer-Encoding"), is: ["chunked"])
     },
     streamCase("uploads an empty stream") { bench in
       for length in [nil, 0] as [Int64?] {
-        let request = try await arrived(bench, .stream(Pieces(Data(), of: 1), length: length))
+        let request = try await bench.arrival(of: .post("", body: .stream(Pieces(Data(), of: 1), length: length)))
         try bench.expect("the body", request.body, is: Data())
         try bench.expect("the whole request", request.isComplete)
       }
@@ -32,8 +31,7 @@ extension TransportConformance {
         let body = HTTPBody.stream(Pieces(Bench.bytes(1000), of: 100), length: length)
         let outcome = try await bench.outcome(of: .post(RequestTarget(server.url), body: body))
         try bench.expectError([.invalidRequest], in: outcome)
-        let hasClosed = await server.waitForOpenConnections(atMost: 0, timeout: Bench.promptly)
-        try bench.expect("the connection is closed within \(Bench.promptly)", hasClosed)
+        try await bench.expectClosed(server)
         try bench.expect("no whole request", server.requests.allSatisfy { !$0.isComplete })
       }
     },
@@ -59,8 +57,7 @@ extension TransportConformance {
       source.yield(Data("x".utf8))
       let response = try await bench.send(.post(RequestTarget(server.url), body: .stream(pieces)))
       source.finish()
-      try bench.expect("the status", response.status, is: 413)
-      try bench.expect("the body", response.text, is: "too large")
+      try bench.expect(response, 413, "too large")
     },
     streamCase("ends the exchange when it is cancelled while a stream has nothing to give") { bench in
       let server = try MockServer(.ok())
@@ -68,12 +65,7 @@ extension TransportConformance {
       source.yield(Data("x".utf8))
       let task = Task { try await bench.client.send(.post(RequestTarget(server.url), body: .stream(pieces))) }
       try bench.expect("a request", await server.waitForRequests(1))
-      task.cancel()
-      let result = await task.result
-      guard case .failure(let error) = result else { throw bench.failure(expected: "an error", got: "a response") }
-      try bench.expect("CancellationError", error is CancellationError, got: "\(error)")
-      let hasClosed = await server.waitForOpenConnections(atMost: 0, timeout: Bench.promptly)
-      try bench.expect("the connection is closed within \(Bench.promptly)", hasClosed)
+      try await expectCancelled(bench, task, server)
       source.finish()
     },
   ]
@@ -86,27 +78,12 @@ extension TransportConformance {
     return conformance
   }
 
-  /// Sends a body; returns the request as the server received it.
-  private static func arrived(_ bench: ConformanceBench, _ body: HTTPBody) async throws -> RecordedRequest {
-    let server = try MockServer(.ok("done"))
-    let response = try await bench.send(.post(RequestTarget(server.url), body: body))
-    try bench.expect("the body", response.text, is: "done")
-    try bench.expect("what could not be read", server.malformed.map(\.reason), is: [])
-    guard let arrived = server.requests.first, server.requests.count == 1 else {
-      throw bench.failure(expected: "one request", got: "\(server.requests.count)")
-    }
-    return arrived
-  }
-
   /// Bytes in chunks of one size.
   private struct Pieces: AsyncSequence, Sendable {
     let data: Data
     let size: Int
 
-    init(_ data: Data, of size: Int) {
-      self.data = data
-      self.size = size
-    }
+    init(_ data: Data, of size: Int) { (self.data, self.size) = (data, size) }
 
     struct AsyncIterator: AsyncIteratorProtocol {
       var rest: Data

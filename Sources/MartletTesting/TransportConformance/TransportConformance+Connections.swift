@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Connections that serve several requests, or must not (RFC 9112 §9).
   static let connectionCases: [Case] = [
     Case("uses a connection again") { bench in

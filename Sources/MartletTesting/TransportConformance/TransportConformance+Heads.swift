@@ -2,20 +2,13 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// The status line and interim responses (RFC 9112 §4, RFC 9110 §15.2).
   static let headCases: [Case] = [
-    Case("accepts an empty reason phrase") { bench in
-      let response = try await bench.answer("HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok")
-      try bench.expect("the status", response.status, is: .ok)
-      try bench.expect("the body", response.text, is: "ok")
-    },
-    Case("accepts a status line without the space before the reason phrase") { bench in
-      let response = try await bench.answer("HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok")
-      try bench.expect("the status", response.status, is: .ok)
-      try bench.expect("the body", response.text, is: "ok")
-    },
+    .reads(
+      "accepts an empty reason phrase", "ok", from: .raw("HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok"), status: .ok),
+    .reads(
+      "accepts a status line without the space before the reason phrase", "ok",
+      from: .raw("HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok"), status: .ok),
     Case("tells reason phrase and version as they are, or not at all") { bench in
       let response = try await bench.answer("HTTP/1.1 200 Just So\r\nContent-Length: 0\r\n\r\n")
       try bench.expect("the reason phrase", response.reasonPhrase ?? "Just So", is: "Just So")
@@ -28,12 +21,9 @@ extension TransportConformance {
         try bench.expect("the body of \(status)", response.text, is: "odd")
       }
     },
-    Case("skips 100 Continue before the response") { bench in
-      let response = try await bench.answer(
-        "HTTP/1.1 100 Continue\r\n\r\n" + Bench.ok + "Content-Length: 2\r\n\r\nok")
-      try bench.expect("the status", response.status, is: .ok)
-      try bench.expect("the body", response.text, is: "ok")
-    },
+    .reads(
+      "skips 100 Continue before the response", "ok",
+      from: .raw("HTTP/1.1 100 Continue\r\n\r\n" + Bench.ok + "Content-Length: 2\r\n\r\nok"), status: .ok),
     Case("keeps the fields of 103 Early Hints out of the response") { bench in
       let response = try await bench.answer(
         "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + Bench.ok + "X-A: 1\r\nContent-Length: 2\r\n\r\nok")

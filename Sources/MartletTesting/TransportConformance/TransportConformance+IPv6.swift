@@ -1,14 +1,6 @@
 import Foundation
 import Martlet
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A server for one request on the IPv6 loopback address, where ``MockServer`` does not listen.
 final class IPv6Responder: Sendable {
   let port: Int
@@ -53,39 +45,15 @@ final class IPv6Responder: Sendable {
   }
 
   private static func listen() -> (socket: Int32, port: Int)? {
-    #if canImport(Glibc)
-      let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
-    #else
-      let descriptor = socket(AF_INET6, SOCK_STREAM, 0)
-    #endif
-    guard descriptor >= 0 else { return nil }
-    Sockets.configure(descriptor)
     var address = sockaddr_in6()
     #if canImport(Darwin)
       address.sin6_len = UInt8(MemoryLayout<sockaddr_in6>.size)
     #endif
     address.sin6_family = sa_family_t(AF_INET6)
     inet_pton(AF_INET6, "::1", &address.sin6_addr)
-    var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
-    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && startListening(descriptor) && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    guard isListening else {
-      Sockets.close(descriptor)
-      return nil
-    }
-    return (descriptor, Int(UInt16(bigEndian: address.sin6_port)))
-  }
-
-  private static func startListening(_ descriptor: Int32) -> Bool {
-    #if canImport(Darwin)
-      Darwin.listen(descriptor, 1) == 0
-    #elseif canImport(Musl)
-      Musl.listen(descriptor, 1) == 0
-    #else
-      Glibc.listen(descriptor, 1) == 0
-    #endif
+    guard let bound = try? Sockets.bound(to: address, AF_INET6),
+      (try? Sockets.startListening(bound.socket, backlog: 1)) != nil
+    else { return nil }
+    return (bound.socket, Int(UInt16(bigEndian: bound.address.sin6_port)))
   }
 }

@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Requests as they arrive (RFC 9112 §3, RFC 9110 §9).
   static let requestCases: [Case] = [
     Case("sends every method as it is written") { bench in
@@ -21,31 +19,31 @@ extension TransportConformance {
         "X-Mixed-CASE": "one", "x-lower": "two  words", "Accept": "text/plain;q=0.5, */*;q=0.1",
         "User-Agent": "Own/1.0", "X-Quoted": #""a, b"; c"#, "Authorization": "Bearer abc.def",
       ]
-      let request = try await arrived(bench, .get("/", headers: fields))
+      let request = try await bench.arrival(of: .get("/", headers: fields))
       for field in fields {
         let all = request.headers.filter { $0.name.lowercased() == field.name.lowercased() }
         try bench.expect("the fields \(field.name)", all, is: [RecordedRequest.Field(field.name, field.value)])
       }
     },
     Case("sends repeated header fields with all their values in order") { bench in
-      let request = try await arrived(bench, .get("/", headers: ["X-A": "1", "X-B": "2", "X-A": "3", "x-a": "4"]))
+      let request = try await bench.arrival(of: .get("/", headers: ["X-A": "1", "X-B": "2", "X-A": "3", "x-a": "4"]))
       // A list in one line is equivalent (RFC 9110 §5.3).
       try bench.expect("the values of X-A", request.headers(named: "X-A").joined(separator: ", "), is: "1, 3, 4")
     },
     Case("sends header values in UTF-8") { bench in
-      let request = try await arrived(bench, .get("/", headers: ["X-A": "caf\u{E9} 😀"]))
+      let request = try await bench.arrival(of: .get("/", headers: ["X-A": "caf\u{E9} 😀"]))
       try bench.expect("X-A", request.header("X-A"), is: "caf\u{E9} 😀")
     },
     Case("sends path and query byte for byte") { bench in
       let target = "/a%20b/%C3%A9/%2e%2e;p=1/~x?x=a%2Bb+c&empty=&none&y=%7E~&z=/?:@!$'()*,&%3D=%26"
-      try bench.expect("the target", try await arrived(bench, .get(RequestTarget(target))).target, is: target)
+      try bench.expect("the target", try await bench.arrival(of: .get(RequestTarget(target))).target, is: target)
     },
     Case("sends a slash for an empty path") { bench in
-      try bench.expect("the target", try await arrived(bench, .get("")).target, is: "/")
-      try bench.expect("the target", try await arrived(bench, .get("?a=1")).target, is: "/?a=1")
+      try bench.expect("the target", try await bench.arrival(of: .get("")).target, is: "/")
+      try bench.expect("the target", try await bench.arrival(of: .get("?a=1")).target, is: "/?a=1")
     },
     Case("does not send the fragment") { bench in
-      try bench.expect("the target", try await arrived(bench, .get("/a?b#c")).target, is: "/a?b")
+      try bench.expect("the target", try await bench.arrival(of: .get("/a?b#c")).target, is: "/a?b")
     },
     Case("sends the host with its port") { bench in
       let server = try MockServer(.ok())
@@ -67,7 +65,7 @@ extension TransportConformance {
       try bench.expect("the host in brackets", head.contains("\r\nHost: [::1]:\(server.port)\r\n"), got: head)
     },
     Case("announces no body for a GET") { bench in
-      let request = try await arrived(bench, .get("/"))
+      let request = try await bench.arrival(of: .get("/"))
       try bench.expect("Content-Length", request.header("Content-Length"), is: nil)
       try bench.expect("Transfer-Encoding", request.header("Transfer-Encoding"), is: nil)
     },
@@ -77,7 +75,7 @@ extension TransportConformance {
   static let uploadCases: [Case] = [
     Case("announces an empty body for a POST without one") { bench in
       for body in [nil, HTTPBody.data(Data())] {
-        let request = try await arrived(bench, .post("/", body: body))
+        let request = try await bench.arrival(of: .post("/", body: body))
         try bench.expect("Content-Length", request.headers(named: "Content-Length"), is: ["0"])
         try bench.expect("Transfer-Encoding", request.header("Transfer-Encoding"), is: nil)
       }
@@ -102,7 +100,8 @@ extension TransportConformance {
       try bench.expect("what could not be read", server.malformed.map(\.reason), is: [])
     },
     Case("sends the media type of a body once") { bench in
-      let request = try await arrived(bench, .post("/", body: .data(Data("{}".utf8), contentType: "application/json")))
+      let body = HTTPBody.data(Data("{}".utf8), contentType: "application/json")
+      let request = try await bench.arrival(of: .post("/", body: body))
       try bench.expect("Content-Type", request.headers(named: "Content-Type"), is: ["application/json"])
     },
     Case("delivers an answer that comes while it uploads") { bench in
@@ -112,19 +111,6 @@ extension TransportConformance {
       try await expectEarlyAnswer(bench, .status(413, headers: ["Connection": "close"], body: "too large"))
     },
   ]
-
-  /// Sends a request for a path; returns it as the server received it.
-  private static func arrived(_ bench: ConformanceBench, _ request: HTTPRequest) async throws -> RecordedRequest {
-    let server = try MockServer(.ok("done"))
-    let client = bench.client.derived { $0.baseURL = RequestTarget(server.url) }
-    let response = try await bench.send(request, with: client)
-    try bench.expect("the body", response.text, is: "done")
-    try bench.expect("what could not be read", server.malformed.map(\.reason), is: [])
-    guard let arrived = server.requests.first, server.requests.count == 1 else {
-      throw bench.failure(expected: "one request", got: "\(server.requests.count)")
-    }
-    return arrived
-  }
 
   private static func expectEcho(_ bench: ConformanceBench, of body: HTTPBody) async throws {
     let server = try MockServer(answering: MockResponse.echo)
@@ -139,8 +125,7 @@ extension TransportConformance {
   private static func expectEarlyAnswer(_ bench: ConformanceBench, _ answer: MockResponse) async throws {
     let server = try MockServer(.ok("late"), options: .init(keepsBodies: false, earlyAnswer: { _ in answer }))
     let response = try await bench.send(.post(RequestTarget(server.url), body: .data(Bench.bytes(4 << 20))))
-    try bench.expect("the status", response.status, is: 413)
-    try bench.expect("the body", response.text, is: "too large")
+    try bench.expect(response, 413, "too large")
     try bench.expect("the number of requests", server.requests.count, is: 1)
   }
 }

@@ -2,8 +2,6 @@ import Foundation
 import Martlet
 
 extension TransportConformance {
-  private typealias Bench = ConformanceBench
-
   /// Streamed bodies, and cancelled exchanges.
   static let streamingCases: [Case] = [
     Case("delivers the first bytes before the last are sent") { bench in
@@ -81,9 +79,8 @@ extension TransportConformance {
         var pieces = response.body.makeAsyncIterator()
         return try await pieces.next()
       }
-      let hasClosed = await server.waitForOpenConnections(atMost: 0, timeout: Bench.promptly)
       try bench.expect("a first piece of the body", first?.isEmpty == false)
-      try bench.expect("the connection is closed within \(Bench.promptly)", hasClosed)
+      try await bench.expectClosed(server)
     },
   ]
 
@@ -93,7 +90,7 @@ extension TransportConformance {
   /// Cancels a task, and checks the client and the server.
   ///
   /// Without `server`, it checks only the client, because a server that does not read notices nothing.
-  private static func expectCancelled<T: Sendable>(
+  static func expectCancelled<T: Sendable>(
     _ bench: ConformanceBench, _ task: Task<T, any Error>, _ server: MockServer? = nil
   ) async throws {
     let start = ContinuousClock.now
@@ -105,8 +102,6 @@ extension TransportConformance {
     case .failure(let error): try bench.expect("CancellationError", error is CancellationError, got: "\(error)")
     }
     try bench.expect("an error within \(Bench.promptly)", elapsed < Bench.promptly, got: "after \(elapsed)")
-    guard let server else { return }
-    let hasClosed = await server.waitForOpenConnections(atMost: 0, timeout: Bench.promptly)
-    try bench.expect("the connection is closed within \(Bench.promptly)", hasClosed)
+    if let server { try await bench.expectClosed(server) }
   }
 }

@@ -12,6 +12,8 @@ public import Martlet
 /// }
 /// ```
 public struct TransportConformance: Sendable {
+  typealias Bench = ConformanceBench
+
   /// One requirement for a transport.
   public struct Case: Sendable, CustomStringConvertible {
     /// The unique name: a sentence without its subject, the transport.
@@ -38,6 +40,24 @@ public struct TransportConformance: Sendable {
         try await bench.run(body)
       }
     }
+
+    /// A case in which a `GET` gets a response with this text.
+    static func reads(
+      _ name: String, _ text: String, from response: MockResponse, status: HTTPStatus? = nil
+    ) -> Case {
+      Case(name) { bench in
+        let received = try await bench.answer(response)
+        if let status { try bench.expect("the status", received.status, is: status) }
+        try bench.expect("the body", received.text, is: text)
+      }
+    }
+
+    /// A case in which a `GET` of each response ends with one of these kinds of errors.
+    static func fails(_ name: String, _ kinds: HTTPError.Kind..., from responses: [MockResponse]) -> Case {
+      Case(name) { bench in
+        for response in responses { try bench.expectError(kinds, in: await bench.outcome(of: response)) }
+      }
+    }
   }
 
   /// The time limit of a case; a hanging transport fails after it.
@@ -46,8 +66,7 @@ public struct TransportConformance: Sendable {
   /// All cases, in order.
   public static let cases: [Case] = [
     bodyCases, headCases, headerFieldCases, requestCases, uploadCases, bodyStreamCases, streamingCases,
-    connectFailureCases,
-    cutCases, framingCases, limitCases, connectionCases, abstinenceCases,
+    connectFailureCases, cutCases, framingCases, limitCases, connectionCases, abstinenceCases,
   ].flatMap { $0 }
 
   /// All cases except the excluded ones.

@@ -1,5 +1,5 @@
 import Foundation
-import MartletTesting
+import TestSupport
 import Testing
 
 @testable import MartletBase

@@ -68,18 +68,15 @@ struct Circuit {
   /// The last failure.
   private(set) var failure: HTTPError?
 
-  mutating func admit(_ breaker: CircuitBreaker, now: Duration) -> Verdict {
-    switch state {
-    case .closed: return .pass
-    case .open, .probing:
-      if let rest = refusal(breaker, now: now) { return .refused(for: rest) }
-      state = .probing(since: now)
-      return .probe
-    }
+  mutating func admit(now: Duration) -> Verdict {
+    if isClosed { return .pass }
+    if let rest = refusal(now: now) { return .refused(for: rest) }
+    state = .probing(since: now)
+    return .probe
   }
 
   /// For how long requests are refused; `nil` if one could be the probe.
-  func refusal(_ breaker: CircuitBreaker, now: Duration) -> Duration? {
+  func refusal(now: Duration) -> Duration? {
     switch state {
     case .closed: nil
     case .open(let until): until > now ? until - now : nil

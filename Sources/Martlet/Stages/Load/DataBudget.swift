@@ -81,8 +81,6 @@ public struct DataBudget: Sendable, Hashable {
   /// - Returns: The budget.
   public static func per(_ period: Duration, _ bytes: Int64) -> DataBudget { DataBudget(bytes: bytes, period: period) }
 
-  private init(bytes: Int64?, period: Duration) { (self.bytes, self.period) = (bytes, period) }
-
   var problem: InvalidInput? {
     guard let bytes else { return nil }
     guard bytes >= 1 else { return InvalidInput("the data budget is \(bytes) bytes; it must be at least 1") }
@@ -109,8 +107,6 @@ struct DataUse: Codable, Equatable {
 
   private(set) var period: Int64 = 0
   private(set) var used: [String: Int64] = [:]
-
-  init() {}
 
   /// Begins the period of a date.
   ///

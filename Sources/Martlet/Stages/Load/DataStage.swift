@@ -23,13 +23,12 @@ struct DataStage: Stage {
     _ bytes: Int64, _ request: HTTPRequest, _ until: Duration, _ call: Call
   ) -> HTTPError {
     call.note(.limit(.dataBudget(left: bytes, until: until)))
-    var error = HTTPError(
+    return HTTPError(
       .dataBudgetExceeded,
       bytes == 0
         ? "the data budget is used up, for another \(HTTPError.text(until))"
-        : "the body has \(request.body?.length ?? 0) bytes, and the data budget only \(bytes) left")
-    error.phase = .queued
-    return error
+        : "the body has \(request.body?.length ?? 0) bytes, and the data budget only \(bytes) left",
+      phase: .queued)
   }
 }
 

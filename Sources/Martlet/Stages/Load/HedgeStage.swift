@@ -7,17 +7,9 @@ struct HedgeStage: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     guard let race = race(request, context, next) else { return try await next(request, context) }
     defer { race.end() }
-    let result = await first(request, context, next, race)
+    let result = await race.send(in: race.primary)
     if let response = race.judge(result) { return response }
     return try await race.choose(result)
-  }
-
-  private func first(
-    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ race: HedgeRace
-  ) async -> Result<StreamedResponse, any Error> {
-    var context = context
-    context.lane = race.primary
-    do { return .success(try await race.send(request, context, next)) } catch { return .failure(error) }
   }
 
   /// The race of a request that may be hedged; `nil` for others.
@@ -130,9 +122,6 @@ final class HedgeRace: Watched {
   private final class Hedge: Sendable {
     let lane = HedgeLane(isHedge: true)
     let result = OneShot<Result<StreamedResponse, any Error>>()
-
-    /// What the hedge came to; `nil` if its wait was cancelled.
-    func outcome() async -> Result<StreamedResponse, any Error>? { try? await result.value() }
   }
 
   private var call: Call { context.call }
@@ -148,9 +137,16 @@ final class HedgeRace: Watched {
   }
 
   /// Sends the request in a lane, whose end also ends the wait for middleware.
-  func send(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    guard !call.settings.isAbortAware, let lane = context.lane else { return try await next(request, context) }
-    return try await withAbort(lane.abortSource) { try await next(request, context) }
+  func send(in lane: HedgeLane) async -> Result<StreamedResponse, any Error> {
+    var context = context
+    context.lane = lane
+    do {
+      if call.settings.isAbortAware { return .success(try await next(request, context)) }
+      return .success(
+        try await withAbort(lane.abortSource) { [request, next, context] in try await next(request, context) })
+    } catch {
+      return .failure(error)
+    }
   }
 
   /// Ends the watch, and the hedge if it is still in progress.
@@ -199,11 +195,9 @@ final class HedgeRace: Watched {
     Task { [self] in
       let token = call.settings.isAbortAware ? nil : hedge.lane.follow(call.abortSource)
       defer { if let token { call.abortSource.remove(token) } }
-      var context = context
-      context.lane = hedge.lane
       if hedge.lane.isLost { return settle(hedge, .failure(CancellationError())) }
       call.note(.hedging(.sent(after: time)))
-      do { settle(hedge, .success(try await send(request, context, next))) } catch { settle(hedge, .failure(error)) }
+      settle(hedge, await send(in: hedge.lane))
     }
   }
 
@@ -285,7 +279,8 @@ final class HedgeRace: Watched {
   func choose(_ first: Result<StreamedResponse, any Error>) async throws -> StreamedResponse {
     guard let hedge = sentHedge else { return try first.get() }
     if let control = hedge.lane.control { call.promote(control) }
-    return try choose(first, hedge, await hedge.outcome())
+    // No result if the wait was cancelled.
+    return try choose(first, hedge, try? await hedge.result.value())
   }
 
   private var sentHedge: Hedge? {

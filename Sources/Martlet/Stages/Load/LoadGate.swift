@@ -27,16 +27,7 @@ struct LoadGate {
     var end: Duration?
   }
 
-  /// Why a request does not go.
-  enum Refusal: Equatable, Hashable {
-    case circuitOpen(failures: Int, retryAfter: Duration)
-    case queueFull(waiting: Int)
-    /// The server asked for a longer pause than the request may wait.
-    case paused(for: Duration, maximum: Duration)
-    case waitedTooLong(maximum: Duration)
-    /// The usual latency is longer than what is left for the request.
-    case tooLate(latency: Duration)
-  }
+  typealias Refusal = Explanation.Load.Refusal
 
   enum Verdict: Equatable {
     case goes(isProbe: Bool)
@@ -79,7 +70,9 @@ struct LoadGate {
 
   /// Whether nothing would be lost without it.
   func isIdle(now: Duration) -> Bool {
-    guard inFlight == 0, queue.isEmpty, pause(now) == nil, circuit.state == .closed(failures: 0) else { return false }
+    guard inFlight == 0, queue.isEmpty, pauseLeft(now: now) == nil, circuit.state == .closed(failures: 0) else {
+      return false
+    }
     // Full buckets are as good as new ones.
     return rate.map { bucket.isFull($0, now: now) } ?? true
   }
@@ -89,17 +82,16 @@ struct LoadGate {
   mutating func arrive(_ arrival: Arrival, now: Duration) -> Verdict {
     notice(now)
     if !rules.breaker.isOff {
-      switch circuit.admit(rules.breaker, now: now) {
+      switch circuit.admit(now: now) {
       case .pass: break
       case .probe:
         begin(at: now)
         return .goes(isProbe: true)
-      case .refused(let rest):
-        return .refused(.circuitOpen(failures: rules.breaker.failures, retryAfter: rest))
+      case .refused(let rest): return .refused(.circuitOpen(retryAfter: rest))
       }
     }
-    if let rest = pause(now), rest > rules.maximumWait {
-      return .refused(.paused(for: rest, maximum: rules.maximumWait))
+    if let rest = pauseLeft(now: now), rest > rules.maximumWait {
+      return .refused(.pause(rest, maximum: rules.maximumWait))
     }
     if queue.isEmpty, mayGo(now) {
       begin(at: now)
@@ -113,16 +105,12 @@ struct LoadGate {
 
   /// Why the circuit refuses requests now, without making one the probe.
   func circuitRefusal(now: Duration) -> Refusal? {
-    guard !rules.breaker.isOff, let rest = circuit.refusal(rules.breaker, now: now) else { return nil }
-    return .circuitOpen(failures: rules.breaker.failures, retryAfter: rest)
+    rules.breaker.isOff ? nil : circuit.refusal(now: now).map { .circuitOpen(retryAfter: $0) }
   }
 
   /// Takes a place without waiting, for a hedge.
   mutating func takeAtOnce(now: Duration) -> Bool {
-    if !rules.breaker.isOff {
-      guard case .closed = circuit.state else { return false }
-    }
-    guard queue.isEmpty, mayGo(now) else { return false }
+    guard rules.breaker.isOff || circuit.isClosed, queue.isEmpty, mayGo(now) else { return false }
     begin(at: now)
     return true
   }
@@ -137,7 +125,7 @@ struct LoadGate {
   private var hasPlace: Bool { limit.map { inFlight < $0.value } ?? true }
 
   private func mayGo(_ now: Duration) -> Bool {
-    guard hasPlace, pause(now) == nil else { return false }
+    guard hasPlace, pauseLeft(now: now) == nil else { return false }
     return rate.map { bucket.next($0, now: now) <= now } ?? true
   }
 
@@ -169,7 +157,7 @@ struct LoadGate {
   /// The time at which the queue must be served, unless an exchange ends before; `nil` if only that can help.
   func nextTime(now: Duration) -> Duration? {
     guard !queue.isEmpty, hasPlace else { return nil }
-    let pause = self.pause(now).map { now + $0 } ?? now
+    let pause = pauseLeft(now: now).map { now + $0 } ?? now
     guard let rate else { return pause }
     return max(pause, bucket.next(rate, now: now))
   }
@@ -215,7 +203,7 @@ struct LoadGate {
 
   private mutating func refuseAll() -> [Served] {
     ends = [:]
-    let refusal = Refusal.circuitOpen(failures: rules.breaker.failures, retryAfter: rules.breaker.pause)
+    let refusal = Refusal.circuitOpen(retryAfter: rules.breaker.pause)
     return queue.removeAll().map { Served(id: $0, verdict: .refused(refusal)) }
   }
 
@@ -228,11 +216,8 @@ struct LoadGate {
   }
 
   /// What is left of the pause that the server asked for.
-  private func pause(_ now: Duration) -> Duration? {
+  func pauseLeft(now: Duration) -> Duration? {
     guard let pausedUntil, pausedUntil > now else { return nil }
     return pausedUntil - now
   }
-
-  /// What is left of the pause that the server asked for.
-  func pauseLeft(now: Duration) -> Duration? { pause(now) }
 }

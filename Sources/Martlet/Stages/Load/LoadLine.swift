@@ -77,7 +77,7 @@ final class LoadLine: Sendable {
 
     func checkLimits(now: Duration) -> Duration? {
       guard now >= end else { return end }
-      waiter.leave(LoadRefusal(.waitedTooLong(maximum: waiter.maximumWait)))
+      waiter.leave(LoadRefusal(refusal: .waitedTooLong(maximum: waiter.maximumWait)))
       return nil
     }
   }
@@ -149,23 +149,17 @@ final class LoadLine: Sendable {
   }
 
   /// For how long the circuit refuses requests; `nil` if it does not.
-  func circuitRefusal() -> LoadGate.Refusal? {
-    let now = timeline.now()
-    return state.withLock { $0.gate.circuitRefusal(now: now) }
-  }
+  func circuitRefusal() -> LoadGate.Refusal? { withGate { $0.circuitRefusal(now: $1) } }
 
   /// Takes a place without waiting; returns whether there was one.
-  func takeAtOnce() -> Bool {
-    let now = timeline.now()
-    return state.withLock { $0.gate.takeAtOnce(now: now) }
-  }
+  func takeAtOnce() -> Bool { withGate { $0.takeAtOnce(now: $1) } }
 
   private func leave(_ id: UInt64) {
-    let removed = state.withLock { state in
+    // Released after unlocking.
+    _ = state.withLock { state in
       _ = state.gate.leave(id)
       return state.waiters.removeValue(forKey: id)
     }
-    _ = removed
   }
 
   // MARK: Exchanges
@@ -186,17 +180,16 @@ final class LoadLine: Sendable {
   }
 
   /// Notes that the server wants no requests until a time.
-  func pause(until time: Duration) {
-    let now = timeline.now()
-    state.withLock { $0.gate.pause(until: time, now: now) }
-  }
+  func pause(until time: Duration) { withGate { $0.pause(until: time, now: $1) } }
 
   /// Takes back the token of a request that returns to the line.
   func takeBackToken() { state.withLock { $0.gate.takeBackToken() } }
 
-  var isPaused: Bool {
+  var isPaused: Bool { withGate { $0.pauseLeft(now: $1) != nil } }
+
+  private func withGate<T: Sendable>(_ body: (inout LoadGate, Duration) -> T) -> T {
     let now = timeline.now()
-    return state.withLock { $0.gate.pauseLeft(now: now) != nil }
+    return state.withLock { body(&$0.gate, now) }
   }
 
   // MARK: The queue
@@ -224,7 +217,7 @@ final class LoadLine: Sendable {
         if isProbe { _ = respond(.cancelled, isProbe: true) }
         release()
       }
-    case .refused(let refusal): waiter.result.resolve(.failure(LoadRefusal(refusal)))
+    case .refused(let refusal): waiter.result.resolve(.failure(LoadRefusal(refusal: refusal)))
     case .waits: break
     }
   }
@@ -249,6 +242,4 @@ final class LoadLine: Sendable {
 /// The error with which a wait at a gate ends.
 struct LoadRefusal: Error {
   let refusal: LoadGate.Refusal
-
-  init(_ refusal: LoadGate.Refusal) { self.refusal = refusal }
 }

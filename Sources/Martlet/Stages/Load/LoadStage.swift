@@ -226,42 +226,19 @@ final class LoadPass: Sendable {
   }
 
   func error(_ refusal: LoadGate.Refusal, _ call: Call) -> HTTPError {
-    call.note(.load(.refused("\(origin)", refusal.reason)))
-    var error: HTTPError
-    switch refusal {
-    case .circuitOpen:
-      error = HTTPError(.circuitOpen, refusal.message(origin))
-      let failure = last?.gate.circuit.failure
-      error.underlying = failure
-      if let failure { error.message += "; the last failure: \(failure.kind): \(failure.message)" }
-    case .queueFull, .paused, .waitedTooLong, .tooLate:
-      error = HTTPError(.overloaded, refusal.message(origin))
-    }
-    error.phase = .queued
-    return error
+    call.note(.load(.refused("\(origin)", refusal)))
+    let message = "\(origin) gets no request: \(refusal.text)"
+    guard case .circuitOpen = refusal else { return HTTPError(.overloaded, message, phase: .queued) }
+    let failure = last?.gate.circuit.failure
+    let cause = failure.map { "; the last failure: \($0.kind): \($0.message)" } ?? ""
+    return HTTPError(.circuitOpen, message + cause, phase: .queued, underlying: failure)
   }
-}
-
-extension LoadGate.Refusal {
-  var reason: Explanation.Load.Refusal {
-    switch self {
-    case .circuitOpen(_, let time): .circuitOpen(retryAfter: time)
-    case .queueFull(let waiting): .queueFull(waiting: waiting)
-    case .paused(let time, let maximum): .pause(time, maximum: maximum)
-    case .waitedTooLong(let maximum): .waitedTooLong(maximum: maximum)
-    case .tooLate(let latency): .tooLate(latency: latency)
-    }
-  }
-
-  func message(_ origin: Origin) -> String { "\(origin) gets no request: \(reason.text)" }
 }
 
 extension RateLimit {
   /// Only what servers say, with the same bounds.
   var serverOnly: RateLimit {
-    var limit = RateLimit.server
-    (limit.maximumPause, limit.maximumWait, limit.maximumWaiting) = (maximumPause, maximumWait, maximumWaiting)
-    return limit
+    RateLimit(rule: .server, maximumPause: maximumPause, maximumWait: maximumWait, maximumWaiting: maximumWaiting)
   }
 }
 

@@ -90,12 +90,8 @@ public struct RateLimit: Sendable, Hashable {
   public static func per(
     _ interval: Duration, _ count: Double, burst: Int = 1, scope: Scope = .origin
   ) -> RateLimit {
-    var limit = RateLimit(rule: .limit(count: count, interval: interval, burst: burst))
-    limit.scope = scope
-    return limit
+    RateLimit(rule: .limit(count: count, interval: interval, burst: burst), scope: scope)
   }
-
-  private init(rule: Rule) { self.rule = rule }
 
   var isOff: Bool { rule == .off }
 

@@ -17,13 +17,6 @@ public struct RetryPolicy: Sendable {
     /// The error, if there was no response.
     public var error: HTTPError?
 
-    init(status: HTTPStatus, headers: HTTPHeaders) {
-      self.status = status
-      self.headers = headers
-    }
-
-    init(error: HTTPError) { self.error = error }
-
     /// Whether the attempt failed: no response, or a status of 400 or more.
     var isFailure: Bool { error != nil || (status?.rawValue ?? 0) >= 400 }
   }
@@ -73,7 +66,7 @@ public struct RetryPolicy: Sendable {
   /// - Parameter count: The maximum number of retries.
   /// - Returns: The policy.
   public static func timeouts(_ count: Int) -> RetryPolicy {
-    RetryPolicy(rule: .timeouts, maximumAttempts: RetryPolicy.attempts(count))
+    RetryPolicy(rule: .timeouts, maximumAttempts: count == .max ? count : count + 1)
   }
 
   /// Retries with exponential backoff and full jitter.
@@ -105,11 +98,6 @@ public struct RetryPolicy: Sendable {
     attempts: Int = 10, _ decide: @escaping @Sendable (Int, Outcome) -> Duration?
   ) -> RetryPolicy {
     RetryPolicy(rule: .custom(decide), maximumAttempts: attempts)
-  }
-
-  private init(rule: Rule, maximumAttempts: Int) {
-    self.rule = rule
-    self.maximumAttempts = maximumAttempts
   }
 
   /// Whether a later response may have another status.
@@ -204,9 +192,5 @@ public struct RetryPolicy: Sendable {
     if let status = outcome.status { return RetryPolicy.isTransient(status) }
     return outcome.error.map { $0.isConnectivity || $0.isTimeout || $0.isExhaustion || $0.mayBeStaleConnection }
       ?? false
-  }
-
-  private static func attempts(_ repetitions: Int) -> Int {
-    repetitions == Int.max ? repetitions : repetitions + 1
   }
 }

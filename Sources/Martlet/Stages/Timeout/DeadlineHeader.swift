@@ -112,10 +112,10 @@ public struct DeadlineHeader: Sendable, Hashable {
     case .grpc:
       guard let unit = Self.units.first(where: { value.utf8.last == $0.letter }) else { return nil }
       let digits = value.utf8.dropLast()
-      guard (1...8).contains(digits.count), let count = Self.number(digits) else { return nil }
+      guard (1...8).contains(digits.count), let count = FieldSyntax.parseDigits(digits) else { return nil }
       return unit.length * count
     case .milliseconds:
-      guard (1...18).contains(value.utf8.count), let count = Self.number(value.utf8[...]) else { return nil }
+      guard (1...18).contains(value.utf8.count), let count = FieldSyntax.parseDigits(value) else { return nil }
       return .milliseconds(count)
     case .date:
       guard let date = HTTPDate(value, now: now)?.date else { return nil }
@@ -128,10 +128,6 @@ public struct DeadlineHeader: Sendable, Hashable {
     (UInt8(ascii: "H"), .seconds(3600)), (UInt8(ascii: "M"), .seconds(60)), (UInt8(ascii: "S"), .seconds(1)),
     (UInt8(ascii: "m"), .milliseconds(1)), (UInt8(ascii: "u"), .microseconds(1)), (UInt8(ascii: "n"), .nanoseconds(1)),
   ]
-
-  private static func number(_ digits: Substring.UTF8View) -> Int? {
-    digits.allSatisfy { 0x30...0x39 ~= $0 } ? Int(Substring(digits)) : nil
-  }
 
   /// The value for the time that is left.
   func value(for remaining: Duration, now: Date) -> String {

@@ -27,14 +27,8 @@ package struct Timeline: Sendable {
   /// This is not the case for a clock that a test controls.
   let knowsStandstill: Bool
 
-  package init(_ clock: any Clock<Duration>) { self.init(opening: clock, knowsStandstill: clock is ContinuousClock) }
-
-  init(_ clock: any Clock<Duration>, knowsStandstill: Bool) {
-    self.init(opening: clock, knowsStandstill: knowsStandstill)
-  }
-
-  private init<C: Clock<Duration>>(opening clock: C, knowsStandstill: Bool) {
-    self.knowsStandstill = knowsStandstill
+  package init(_ clock: some Clock<Duration>, knowsStandstill: Bool? = nil) {
+    self.knowsStandstill = knowsStandstill ?? (clock is ContinuousClock)
     let start = clock.now
     if clock is ContinuousClock {
       // Called several times for each request, so avoid the clock of unknown type.

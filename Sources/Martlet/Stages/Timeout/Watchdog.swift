@@ -52,8 +52,8 @@ final class Watchdog: Sendable {
   }
 
   func forget(_ object: any Watched) {
-    let removed = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(object)) }
-    _ = removed
+    // Released after unlocking.
+    _ = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(object)) }
     changes.signal()
   }
 

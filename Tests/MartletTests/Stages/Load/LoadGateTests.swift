@@ -135,7 +135,7 @@ import Testing
     #expect(gate.serve(now: .seconds(19)).isEmpty)
     #expect(gate.serve(now: .seconds(20)).map(\.id) == [1])
     gate.pause(until: .seconds(1_000_000), now: .seconds(21))
-    #expect(gate.arrive(.init(id: 2), now: .seconds(21)) == .refused(.paused(for: .seconds(60), maximum: .seconds(30))))
+    #expect(gate.arrive(.init(id: 2), now: .seconds(21)) == .refused(.pause(.seconds(60), maximum: .seconds(30))))
     // The clock was set back.
     _ = gate.arrive(.init(id: 3), now: .seconds(-1_000_000))
     #expect(gate.pauseLeft(now: .seconds(-999_990)) == .seconds(50))
@@ -167,11 +167,10 @@ import Testing
     #expect(gate.circuit.state == .closed(failures: 1))
     _ = gate.respond(Self.failure, isProbe: false, now: .seconds(3))
     #expect(gate.circuit.state == .open(until: .seconds(13)))
-    #expect(
-      gate.arrive(.init(id: 2), now: .seconds(5)) == .refused(.circuitOpen(failures: 2, retryAfter: .seconds(8))))
+    #expect(gate.arrive(.init(id: 2), now: .seconds(5)) == .refused(.circuitOpen(retryAfter: .seconds(8))))
 
     #expect(gate.arrive(.init(id: 3), now: .seconds(13)) == .goes(isProbe: true))
-    #expect(gate.arrive(.init(id: 4), now: .seconds(13)) == .refused(.circuitOpen(failures: 2, retryAfter: .zero)))
+    #expect(gate.arrive(.init(id: 4), now: .seconds(13)) == .refused(.circuitOpen(retryAfter: .zero)))
     _ = gate.respond(Self.failure, isProbe: true, now: .seconds(14))
     #expect(gate.circuit.state == .open(until: .seconds(24)))
 
