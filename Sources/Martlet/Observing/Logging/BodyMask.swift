@@ -1,7 +1,7 @@
 import MartletBase
 import Foundation
 
-/// Masks secrets in bodies with named values: forms and JSON.
+/// Masks secrets in bodies with named values: forms and JSON, and what ``MarkupMask`` finds.
 ///
 /// Also works on the beginning of a body: a truncation cannot undo a mask. Whatever the input is, each octet is
 /// examined only a few times.
@@ -27,12 +27,18 @@ struct BodyMask {
   static func masked(
     _ data: Data, contentType: String?, _ redaction: Redaction, keepsTypes: Bool = false
   ) -> [UInt8] {
-    var mask = BodyMask(data, redaction)
-    mask.keepsTypes = keepsTypes
     // Some programs call everything a form that they send.
     let isJSON = data.first { !blanks.contains($0) }.map { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? false
-    let isForm = contentType.flatMap { MediaType($0) }?.essence == "application/x-www-form-urlencoded"
-    if isForm, !isJSON { return mask.maskForm() }
+    let type = contentType.flatMap { MediaType($0) }
+    let isHTML = type?.subtype == "html"
+    var bytes = Array(data)
+    if !isJSON, isHTML || type?.subtype.hasSuffix("xml") == true {
+      var markup = MarkupMask(bytes, redaction, isHTML: isHTML)
+      bytes = markup.masked()
+    }
+    var mask = BodyMask(bytes, redaction)
+    mask.keepsTypes = keepsTypes
+    if !isJSON, type?.essence == "application/x-www-form-urlencoded" { return mask.maskForm() }
     // Text of another type may contain JSON too; if it does not, hardly any of it looks like a member.
     let masked = mask.maskMembers()
     guard !isJSON, TextMasker.hasMarks(masked) else { return masked }
