@@ -13,6 +13,8 @@ struct RetryStage: Stage {
       guard let pause = try judge(&result, of: request, context, &repetition, since: start) else {
         return try result.get()
       }
+      // Its body keeps a connection and a place among those of the origin.
+      result = .failure(CancellationError())
       if repetition.needsHTTP11 { context.needsHTTP11 = true }
       if repetition.needsNewConnection { context.needsNewConnection = true }
       if pause > .zero { try await call.pause(for: pause) }

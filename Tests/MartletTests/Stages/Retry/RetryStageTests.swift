@@ -58,6 +58,29 @@ import Testing
     #expect(clock.sleeps.isEmpty)
   }
 
+  @Test func `the body of a failed attempt is released before the delay`() async throws {
+    final class Body: Sendable {}
+    struct First { weak var body: Body? }
+    let clock = TestClock(advancing: .manually)
+    let first = Locked<First?>(nil)
+    let transport = StubTransport { _ in
+      let body = Body()
+      let isFirst = first.withLock { first in
+        defer { first = first ?? First(body: body) }
+        return first == nil
+      }
+      return .streamed(isFirst ? 503 : 200) { withExtendedLifetime(body) { nil } }
+    }
+    let client = Self.client(transport, .backoff(), clock: clock)
+
+    async let status = client.stream(.get("http://example.test/"), options: .accepts(.any)) { $0.status }
+    #expect(await clock.waitForSleepers(1))
+    #expect(first.withLock { $0 != nil && $0?.body == nil })
+    clock.advance(by: .seconds(60))
+
+    #expect(try await status == 200)
+  }
+
   @Test func `records each attempt in the response`() async throws {
     let clock = TestClock()
     let transport = StubTransport(script: [
