@@ -13,8 +13,8 @@ public import Martlet
 /// Redirects and retries are exchanges of their own. A request without an entry fails with
 /// `HTTPError.Kind.unsupported`, and the error names the nearest entry and what differs.
 ///
-/// Secrets are masked before anything is written, by the rules of `Redaction`: credentials, cookies, and form fields and
-/// JSON members with telling names. A replayed response has the mask. Requests are compared with their secrets masked,
+/// Secrets are masked before anything is written, by the rules of `Redaction`: credentials, cookies, and form fields,
+/// JSON members and parts of HTML and XML with telling names. A replayed response has the mask. Requests are compared with their secrets masked,
 /// so that a recorded test runs with other credentials, or with none. A response that is neither text nor JSON is
 /// recorded as it is, and so is a compressed one with decompression off; look at what you commit.
 ///

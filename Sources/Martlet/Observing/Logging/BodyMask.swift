@@ -24,16 +24,18 @@ struct BodyMask {
   /// The bytes with secrets masked.
   ///
   /// With `keepsTypes`, numbers become 0 and structures stay, so that the result can be decoded like the original.
+  /// Markup is searched first, for it may contain JSON.
   static func masked(
     _ data: Data, contentType: String?, _ redaction: Redaction, keepsTypes: Bool = false
   ) -> [UInt8] {
     // Some programs call everything a form that they send.
     let isJSON = data.first { !blanks.contains($0) }.map { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? false
     let type = contentType.flatMap { MediaType($0) }
-    let isHTML = type?.subtype == "html"
+    let isHTML = type?.subtype == "html" || type?.subtype == "xhtml+xml"
+    let isXML = type?.subtype.hasSuffix("xml") == true
     var bytes = Array(data)
-    if !isJSON, isHTML || type?.subtype.hasSuffix("xml") == true {
-      var markup = MarkupMask(bytes, redaction, isHTML: isHTML)
+    if isHTML || isXML || bytes.first(where: { !blanks.contains($0) }) == UInt8(ascii: "<") {
+      var markup = MarkupMask(bytes, redaction, isHTML: isHTML, keepsTypes: keepsTypes)
       bytes = markup.masked()
     }
     var mask = BodyMask(bytes, redaction)
@@ -104,7 +106,7 @@ struct BodyMask {
       let end = endOfValue(from: value)
       guard value < end else { continue }
       copy(to: value)
-      if isHarmless(bytes[value..<end]) {
+      if Self.isHarmless(bytes[value..<end], named: name) {
         copy(to: end)
       } else if keepsTypes {
         maskScalars(to: end)
@@ -238,10 +240,13 @@ struct BodyMask {
   }
 
   /// Whether a value reveals nothing: a literal, or a number of tokens.
-  private func isHarmless(_ value: ArraySlice<UInt8>) -> Bool {
-    if Self.literals.contains(where: { value.elementsEqual($0) }) { return true }
-    return name.suffix(6).elementsEqual("tokens".utf8) && value.first.map { 0x30...0x39 ~= $0 } == true
-      && value.allSatisfy(Self.numberOctets.contains)
+  static func isHarmless(_ value: ArraySlice<UInt8>, named name: [UInt8]) -> Bool {
+    if literals.contains(where: { value.elementsEqual($0) }) { return true }
+    return name.suffix(6).elementsEqual("tokens".utf8) && isNumber(value)
+  }
+
+  static func isNumber(_ value: ArraySlice<UInt8>) -> Bool {
+    value.first.map { 0x30...0x39 ~= $0 } == true && value.allSatisfy(numberOctets.contains)
   }
 
   private static let literals = ["true", "false", "null"].map { Array($0.utf8) }

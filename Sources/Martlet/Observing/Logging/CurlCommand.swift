@@ -104,7 +104,7 @@ extension HTTPRequest {
   /// unchanged. curl adds its own `User-Agent` and `Accept`. What a client would add is missing: for that, see
   /// ``HTTPClient/curlCommand(for:options:redaction:)``.
   ///
-  /// A body of at most 16 KiB is part of the command; its form fields and JSON members are masked by name. A file is
+  /// A body of at most 16 KiB is part of the command, masked like in a log. A file is
   /// referenced by its path. The command reads any other body from standard input (`@-`): a larger body, a stream, data
   /// that is not text unless secrets are shown, and with ``Redaction/strict`` every body.
   ///

@@ -9,13 +9,14 @@
 /// - the values of header fields that carry credentials: `Authorization`, `Proxy-Authorization`, `Cookie`,
 ///   `Set-Cookie`, `Authentication-Info`, `X-Api-Key`, and every field whose name contains a word such as token,
 ///   secret, password, session or signature;
-/// - the values of query items, form fields and JSON members with such a name, or with one such as `key`, `code`, `sig`
-///   or `pwd`;
+/// - the values of query items, form fields, JSON members, and attributes of HTML and XML with such a name, or with one
+///   such as `key`, `code`, `sig` or `pwd`, what such an attribute names (`<input name="csrf" value="…">`), and the content
+///   of elements of XML, except of `key` and `code`;
 /// - user names and passwords in URLs, and fragments.
 ///
 /// URLs inside other header fields, such as `Location` and `Referer`, are masked in the same way. Names are compared
 /// ignoring case and the marks between their words. Secrets without a telling name stay visible: those in a path, in
-/// plain text, or under a custom name, unless you add it with ``masking(headers:queryItems:)``.
+/// plain text, in escaped markup, or under a custom name, unless you add it with ``masking(headers:queryItems:)``.
 ///
 /// The description of a value without a client, such as a ``RequestTarget`` or ``HTTPHeaders``, always uses ``strict``.
 public struct Redaction: Sendable, Hashable {
@@ -45,7 +46,7 @@ public struct Redaction: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - headers: Names of header fields.
-  ///   - queryItems: Names of query items, form fields and JSON members.
+  ///   - queryItems: Names of query items, form fields, JSON members, and elements and attributes of markup.
   /// - Returns: The redaction.
   public func masking(headers: [String] = [], queryItems: [String] = []) -> Redaction {
     var copy = self
@@ -57,7 +58,7 @@ public struct Redaction: Sendable, Hashable {
 
   /// Returns a redaction that shows some query values, even if their names suggest a secret.
   ///
-  /// - Parameter queryItems: Names of query items, form fields and JSON members.
+  /// - Parameter queryItems: Names of query items, form fields, JSON members, and elements and attributes of markup.
   /// - Returns: The redaction.
   public func showing(queryItems: [String]) -> Redaction {
     var copy = self
@@ -93,6 +94,9 @@ public struct Redaction: Sendable, Hashable {
     SecretNames.fold(name, .percent, into: &folded)
     return hides(foldedItem: folded)
   }
+
+  /// Whether the program has added this name.
+  func isAdded(foldedItem name: [UInt8]) -> Bool { hiddenItems.contains(name) }
 
   func hides(foldedItem name: [UInt8]) -> Bool {
     if hiddenItems.contains(name) { return true }

@@ -33,7 +33,9 @@ enum SecretNames {
   }
 
   /// The ASCII letters and digits of a name in lower case, and all non-ASCII octets.
-  static func folded(_ name: some StringProtocol) -> [UInt8] { name.utf8.compactMap(foldedOctet) }
+  static func folded(_ name: some StringProtocol) -> [UInt8] { folded(name.utf8) }
+
+  static func folded(_ name: some Sequence<UInt8>) -> [UInt8] { name.compactMap(foldedOctet) }
 
   private static func foldedOctet(_ octet: UInt8) -> UInt8? {
     switch octet {

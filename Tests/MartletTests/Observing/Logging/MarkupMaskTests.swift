@@ -24,6 +24,31 @@ import Testing
       // The name may follow where the text ends.
       (#"<input value="canary" na"#, #"<input value="***" na"#),
       (#"<input value="canary"#, #"<input value="***"#),
+      // `>` is allowed in a value.
+      (#"<input value="a>canary" name="csrf">"#, #"<input value="***" name="csrf">"#),
+      (#"<input value="a>canary"#, #"<input value="***"#),
+      (#"<input name="csrf" value="a>canary"#, #"<input name="csrf" value="***"#),
+      // Quotes that do not fit.
+      (#"<a title="x><input name="csrf" value="canary">"#, #"<a title="x><input name="csrf" value="***">"#),
+      (#"<input value="canary name=csrf><p class="x">"#, #"<input value="***"x">"#),
+      (
+        #"<script>g("<input name=csrf value=x", {"token":"canary"})</script>"#,
+        #"<script>g("<input name=csrf value=***", {"token":"***"})</script>"#
+      ),
+      // Markup in attributes and comments.
+      (#"<iframe srcdoc='<input name="csrf" value="canary">'>"#, #"<iframe srcdoc='<input name="csrf" value="***">'>"#),
+      ("<!-- <input name=csrf value=canary> -->", "<!-- <input name=csrf value=***> -->"),
+      (
+        #"<script>//<![CDATA[ </script><input name="csrf" value="canary">"#,
+        #"<script>//<![CDATA[ </script><input name="csrf" value="***">"#
+      ),
+      (
+        "<script>for(i=0;i<n;i++)s+='<input name=\"csrf\" value=\"canary\">'</script>",
+        "<script>for(i=0;i<n;i++)s+='<input name=\"csrf\" value=\"***\">'</script>"
+      ),
+      (#"{{ header }}<input name="csrf" value="canary">"#, #"{{ header }}<input name="csrf" value="***">"#),
+      (#"<div data-otp="canary" data-pin='canary'>"#, #"<div data-otp="***" data-pin='***'>"#),
+      (#"<textarea name="csrf">canary</textarea>b"#, #"<textarea name="csrf">***</textarea>b"#),
       // A quote without a second one ends with its tag.
       (#"<a title="x><input name=csrf value=canary>"#, #"<a title="x><input name=csrf value=***>"#),
     ])
@@ -46,6 +71,23 @@ import Testing
       ("<token><token>canary</token>canary</token>b", "<token><token>***</token>***</token>b"),
       (#"<add key="ApiKey" value="canary"/><a>b</a>"#, #"<add key="***" value="***"/><a>b</a>"#),
       ("<token/><a>b</a>", "<token/><a>b</a>"),
+      (#"<password value="canary"/><a value="b"/>"#, #"<password value="***"/><a value="b"/>"#),
+      (#"<credentials><user login="canary"/></credentials>"#, #"<credentials><user login="***"/></credentials>"#),
+      (
+        #"<meta-data android:name="API_KEY" android:value="canary"/>"#,
+        #"<meta-data android:name="API_KEY" android:value="***"/>"#
+      ),
+      (#"<string name="api_key">canary</string><a>b</a>"#, #"<string name="api_key">***</string><a>b</a>"#),
+      ("<a><!-- <![CDATA[ --><password>canary</password></a>", "<a><!-- <![CDATA[ --><password>***</password></a>"),
+      ("<password><!-- </password> -->canary</password>b", "<password>******</password>b"),
+      ("<!-- no <password> here --><b>text</b>", "<!-- no <password>***--><b>text</b>"),
+      ("<r><![CDATA[<password>canary</password>]]></r>", "<r><![CDATA[<password>***</password>]]></r>"),
+      // Not secret.
+      ("<Key>a.jpg</Key><Code>200</Code>", "<Key>a.jpg</Key><Code>200</Code>"),
+      (
+        "<isPasswordSet>true</isPasswordSet><max_tokens> 100 </max_tokens>",
+        "<isPasswordSet>true</isPasswordSet><max_tokens> 100 </max_tokens>"
+      ),
       ("<!-- x --><?xml version='1.0'?><a>b</a>", "<!-- x --><?xml version='1.0'?><a>b</a>"),
       ("<secret>canary", "<secret>***"),
       ("<secret><![CDATA[canary", "<secret>***"),
@@ -57,10 +99,28 @@ import Testing
     #expect(Self.masked(text, "text/xml", .revealingSecrets) == text)
   }
 
+  @Test func `names that the program adds are masked, too`() {
+    let redaction = Redaction.revealingSecrets.masking(queryItems: ["pet", "Key"])
+
+    #expect(
+      Self.masked("<pet>canary</pet><Key>a</Key><password>b", "text/xml", redaction)
+        == "<pet>***</pet><Key>***</Key><password>b")
+    #expect(
+      Self.masked("<input name=pet value=canary><input value=b", "text/html", redaction)
+        == "<input name=pet value=***><input value=b")
+  }
+
+  @Test func `a number stays a number where the result is to be decoded`() {
+    let text = Data("<a><sessionTimeout>30</sessionTimeout><token>x</token></a>".utf8)
+    #expect(
+      BodyMask.masked(text, contentType: "text/xml", .standard, keepsTypes: true)
+        == Array("<a><sessionTimeout>0</sessionTimeout><token>***</token></a>".utf8))
+  }
+
   @Test func `no beginning of a document shows a secret`() {
-    let document = #"<a><input value="canary" name="csrf"/><password id='1'>canary</password></a>"#
+    let document = #"<a><input value="canary>canary" name="csrf"/><password id='1'>canary</password></a>"#
     for count in 0...document.utf8.count {
-      for type in ["text/html", "text/xml"] where type == "text/xml" || count < 45 {
+      for type in ["text/html", "text/xml"] where type == "text/xml" || count < 52 {
         let shown = Self.masked(String(decoding: document.utf8.prefix(count), as: UTF8.self), type)
         #expect(!shown.contains("can"), "\(type) \(count)")
       }
@@ -75,7 +135,7 @@ import Testing
   ])
   func `masking takes linear work, and ends`(_ text: String) {
     let bytes = Array(String(repeating: text, count: 1 + (32 << 10) / text.utf8.count).utf8)
-    for beginning in ["", "<", "<a b=\"", "<token>", "<a name=token value='"] {
+    for beginning in ["", "<", "<a b=\"", "<token>", "<!--", "<a name=token value='"] {
       for isHTML in [true, false] {
         var mask = MarkupMask(Array(beginning.utf8) + bytes, .standard, isHTML: isHTML)
 
