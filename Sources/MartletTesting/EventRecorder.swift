@@ -51,7 +51,8 @@ public final class EventRecorder<Element: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - timeout: The longest wait, in real time; 30 seconds by default.
-  ///   - condition: Receives all elements so far; evaluated immediately, and again after elements were recorded.
+  ///   - condition: Receives all elements so far; evaluated immediately, and again after elements were recorded or
+  ///     another wait has timed out.
   /// - Returns: Whether the condition held before the timeout.
   public func wait(
     timeout: Duration = .seconds(30), until condition: @Sendable ([Element]) -> Bool

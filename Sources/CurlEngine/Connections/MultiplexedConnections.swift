@@ -89,6 +89,7 @@ struct MultiplexedConnections<User: AnyObject> {
     return nil
   }
 
+  /// Whether a connection has broken in this turn.
   func isBroken(_ name: UInt64) -> Bool {
     guard let connection = known[name] else { return false }
     return connection.users.isEmpty && !connection.isKept && !connection.mayBeClosed

@@ -28,6 +28,7 @@ struct RestingConnections {
 
     func isUsed(byOtherThan transfer: CurlTransfer) -> Bool { user.map { $0 !== transfer } ?? false }
 
+    /// Notes that a transfer is about to send on it.
     func use(by transfer: CurlTransfer) {
       isIdle = false
       user = transfer

@@ -41,6 +41,7 @@ struct AbandonedLookups {
   var isEmpty: Bool { lookups.isEmpty }
   var count: Int { lookups.count }
 
+  /// The time to release overdue slots, if no thread ends before.
   var time: Int64? { lookups.values.lazy.map(\.end).min() }
 
   /// Notes that libcurl is about to close the socket of `owner`'s lookup.

@@ -55,6 +55,7 @@ final class CurlLoop {
   var unnamedCount: UInt64 = 0
   private var isClosing = false
   private var isClosingIdle = false
+  /// The time since which nothing is in flight, waited for, or held.
   private var idleSince: Int64?
   /// The number of transfers whose chunked coding is checked for overhead.
   var metered = 0
@@ -273,6 +274,7 @@ final class CurlLoop {
     if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
   }
 
+  /// Ends a transfer, whether or not libcurl has ended it.
   func end(_ handle: CurlHandle, _ ending: CurlEnding, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     guard let transfer = handle.transfer else { return }
     recycle(handle, multi, isClean: isClean)

@@ -52,6 +52,7 @@ package struct CurlEnding: Sendable {
 
 /// A GOAWAY that precedes the end of an HTTP/2 connection (RFC 9113 §6.8).
 struct GoAway {
+  /// The last stream that the server processes.
   var lastStream: UInt32
   var error: UInt32
 }

@@ -18,6 +18,7 @@ package protocol CurlSink: AnyObject, Sendable {
   func didReceive(_ bytes: Int, of expected: Int64?)
   /// Registers an action for an abort of the exchange; returns a token for ``forgetAbort(_:)``.
   func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int
+  /// Removes the action when the transfer is over.
   func forgetAbort(_ token: Int)
   func error(for failure: CurlFailure, of transfer: CurlTransfer) -> any Error
 }

@@ -325,13 +325,14 @@ package final class Call: Watched {
   }
 
   func setCurrent(_ request: HTTPRequest, _ exchange: ExchangeControl) {
-    // The previous exchange is released after unlocking.
-    _ = state.withLock { state in
+    let previous = state.withLock { state in
       defer { state.exchange = exchange }
       state.ledger.begin()
       state.current = request
       return state.exchange
     }
+    // The previous exchange is released after unlocking.
+    _ = previous
   }
 
   /// Makes the other exchange of a hedged request the current one.
@@ -452,7 +453,8 @@ package final class Call: Watched {
         return
       }
       continuation.onTermination = { [weak self] _ in
-        _ = self?.state.withLock { $0.events.removeValue(forKey: id) }
+        let removed = self?.state.withLock { $0.events.removeValue(forKey: id) }
+        _ = removed
       }
     }
   }
@@ -471,7 +473,8 @@ package final class Call: Watched {
         return
       }
       continuation.onTermination = { [weak self] _ in
-        _ = self?.state.withLock { $0.progressStreams.removeValue(forKey: id) }
+        let removed = self?.state.withLock { $0.progressStreams.removeValue(forKey: id) }
+        _ = removed
       }
     }
   }

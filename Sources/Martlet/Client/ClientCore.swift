@@ -185,7 +185,8 @@ package final class ClientCore: Sendable {
   func expectDelivery(_ call: Call) { state.withLock { $0.delivering[call.id] = call } }
 
   func delivered(_ call: Call) {
-    _ = state.withLock { $0.delivering.removeValue(forKey: call.id) }
+    let removed = state.withLock { $0.delivering.removeValue(forKey: call.id) }
+    _ = removed
     activityChanged()
   }
 
@@ -216,7 +217,8 @@ package final class ClientCore: Sendable {
   }
 
   func leave(_ outbox: OutboxCore) {
-    _ = state.withLock { $0.outboxes.removeValue(forKey: ObjectIdentifier(outbox)) }
+    let removed = state.withLock { $0.outboxes.removeValue(forKey: ObjectIdentifier(outbox)) }
+    _ = removed
   }
 
   var outboxes: [OutboxCore] { state.withLock { Array($0.outboxes.values) } }

@@ -144,10 +144,11 @@ public final class RequestScope: Sendable {
   }
 
   private func leave(_ id: RequestID, _ key: String?) {
-    _ = state.withLock {
+    let removed = state.withLock {
       if let key, $0.keyed[key] == id { $0.keyed[key] = nil }
       return $0.members.removeValue(forKey: id)
     }
+    _ = removed
   }
 }
 

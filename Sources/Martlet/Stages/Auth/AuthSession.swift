@@ -40,7 +40,7 @@ final class AuthSession: Sendable {
 
   var isAnswering: Bool { Self.answering.contains(ObjectIdentifier(self)) }
 
-  /// Whether to store accepted credentials; those set in code are not stored, and tokens before they are used.
+  /// Whether to store credentials once accepted: not those set in code, and not tokens, which are stored before their use.
   private var storesAccepted: Bool { !isToken && (authenticator as? CredentialAuthenticator)?.isFixed != true }
 
   private func key(_ visit: Visit, _ realm: String?) -> AuthState.Key {

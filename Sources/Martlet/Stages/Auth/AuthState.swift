@@ -72,6 +72,7 @@ struct AuthState {
   ///
   /// Several requests may receive the same new nonce, and then share the answer.
   private var renewals = RecentTable<Renewal, Answer>(limit: 64)
+  /// Whether the store was asked for a token.
   var hasAskedStore = false
 
   init(isToken: Bool) { self.isToken = isToken }

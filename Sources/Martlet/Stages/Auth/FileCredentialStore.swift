@@ -57,7 +57,7 @@ public actor FileCredentialStore: CredentialStore {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     do {
-      try PrivateFile.replace(path, with: encoder.encode(records))
+      try PrivateFile.replace(path, with: encoder.encode(records), by: newPath)
     } catch let error as EncodingError {
       throw HTTPError(.file, "the credentials cannot be encoded", underlying: error)
     }

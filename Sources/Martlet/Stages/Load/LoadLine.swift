@@ -155,11 +155,11 @@ final class LoadLine: Sendable {
   func takeAtOnce() -> Bool { withGate { $0.takeAtOnce(now: $1) } }
 
   private func leave(_ id: UInt64) {
-    // Released after unlocking.
-    _ = state.withLock { state in
+    let removed = state.withLock { state in
       _ = state.gate.leave(id)
       return state.waiters.removeValue(forKey: id)
     }
+    _ = removed
   }
 
   // MARK: Exchanges

@@ -52,8 +52,8 @@ final class Watchdog: Sendable {
   }
 
   func forget(_ object: any Watched) {
-    // Released after unlocking.
-    _ = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(object)) }
+    let removed = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(object)) }
+    _ = removed
     changes.signal()
   }
 

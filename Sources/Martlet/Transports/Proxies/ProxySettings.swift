@@ -86,7 +86,7 @@ struct ProxyRouter: Sendable {
   private let rule: ProxySettings.Rule
   private let environment: Result<ProxyEnvironment, InvalidInput>?
 
-  /// Reads the environment if the settings, which have no problem, require it.
+  /// Reads the environment if the settings require it.
   init(_ settings: ProxySettings) {
     rule = settings.rule
     if case .environment = rule {
@@ -104,7 +104,9 @@ struct ProxyRouter: Sendable {
   func proxy(for origin: Origin, abort source: AbortSource) async throws -> Proxy? {
     switch rule {
     case .none: return nil
-    case .fixed(let proxy, let except): return except.covers(origin.host, port: origin.port) ? nil : proxy
+    case .fixed(let proxy, let except):
+      if let problem = proxy.problem ?? except.problem { throw problem }
+      return except.covers(origin.host, port: origin.port) ? nil : proxy
     case .environment: return try environment?.get().proxy(for: origin)
     case .resolver(let resolve):
       guard let url = Self.url(of: origin) else { return nil }

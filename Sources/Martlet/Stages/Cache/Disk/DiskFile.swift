@@ -95,7 +95,10 @@ final class DiskSink: Sendable {
   }
 
   /// Discards the bytes, as does releasing the sink.
-  func discard() { _ = state.withLock { $0.take() } }
+  func discard() {
+    let removed = state.withLock { $0.take() }
+    _ = removed
+  }
 
   private static let ended = HTTPError(.file, "a body was written after its end, or by two at the same time")
 }
