@@ -3,7 +3,7 @@ import Martlet
 import MartletTesting
 import Synchronization
 
-// A server that can handle a thousand requests per second, twenty at a time, and lets all others wait, however many there
+// A server that can handle a thousand requests per second, twenty at a time, and queues all others, however many there
 // are. It works on requests whose clients are gone as well, as most servers do.
 //
 //     swift run Overload
