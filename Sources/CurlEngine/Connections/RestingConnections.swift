@@ -24,6 +24,9 @@ struct RestingConnections {
     /// The OpenSSL object of the TLS connection to a proxy that carries it.
     fileprivate var carrier: UnsafeMutableRawPointer?
 
+    /// Its addresses, known from its first response on.
+    var addresses: CurlConnection?
+
     fileprivate init(_ name: UInt64) { self.name = name }
 
     func isUsed(byOtherThan transfer: CurlTransfer) -> Bool { user.map { $0 !== transfer } ?? false }

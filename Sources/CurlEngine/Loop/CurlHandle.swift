@@ -21,7 +21,6 @@ final class CurlHandle {
   private var hasTarget = false
   private var connectTimeout = 0
   private var pieceSize: Int?
-  private var lastConnection: CurlConnection?
   /// Whether the transfer waits for a connection to share instead of making one.
   private(set) var waitsForSharing = false
   private var connectionKey = ExclusiveConnections.shared
@@ -422,23 +421,19 @@ final class CurlHandle {
 
   /// The transfer's connection, while the transfer runs.
   var connection: CurlConnection {
+    if var known = resting?.addresses {
+      known.isReused = isReused
+      return known
+    }
     guard !loop.connections.hasUnixSocket, let remotePort = port(CInt(martlet_info_remote_port)) else {
       return CurlConnection(isReused: isReused)
     }
-    let localPort = port(CInt(martlet_info_local_port))
-    let remote = martlet_easy_text(easy, CInt(martlet_info_remote_address))
-    let local = martlet_easy_text(easy, CInt(martlet_info_local_address))
-    // Usually the connection of the last transfer, whose texts exist already.
-    if let last = lastConnection, last.remotePort == remotePort, last.localPort == localPort,
-      Self.isSame(last.remoteAddress, remote), Self.isSame(last.localAddress, local)
-    {
-      lastConnection?.isReused = isReused
-    } else {
-      lastConnection = CurlConnection(
-        remoteAddress: Self.text(remote), remotePort: remotePort, localAddress: Self.text(local),
-        localPort: localPort, isReused: isReused)
-    }
-    return lastConnection ?? CurlConnection(isReused: isReused)
+    let connection = CurlConnection(
+      remoteAddress: text(CInt(martlet_info_remote_address)), remotePort: remotePort,
+      localAddress: text(CInt(martlet_info_local_address)), localPort: port(CInt(martlet_info_local_port)),
+      isReused: isReused)
+    resting?.addresses = connection
+    return connection
   }
 
   private func port(_ info: CInt) -> Int? {
@@ -446,14 +441,9 @@ final class CurlHandle {
     return port > 0 ? port : nil
   }
 
-  private static func text(_ text: UnsafePointer<CChar>?) -> String? {
-    guard let text, text.pointee != 0 else { return nil }
+  private func text(_ info: CInt) -> String? {
+    guard let text = martlet_easy_text(easy, info), text.pointee != 0 else { return nil }
     return String(cString: text)
-  }
-
-  private static func isSame(_ known: String?, _ text: UnsafePointer<CChar>?) -> Bool {
-    guard let known, let text else { return known == nil && Self.text(text) == nil }
-    return known.withCString { strcmp($0, text) == 0 }
   }
 
   /// The times measured so far, while the transfer runs.

@@ -144,7 +144,7 @@ package struct ResponseHeadReader {
     guard let colon = Self.colon(in: line) else { throw Problem(message: "a header line has no name") }
     let value = Self.trimmed(line[(colon + 1)...])
     note(UnsafeBufferPointer(rebasing: line[..<colon]), value)
-    keep(line[..<colon], value)
+    keep(line, colon, value)
   }
 
   var trailers: ReceivedFields? { isFinal && !places.isEmpty ? ReceivedFields(octets, places) : nil }
@@ -158,7 +158,7 @@ package struct ResponseHeadReader {
     isKept = false
     guard let colon = Self.colon(in: line), TrailerRules.allows(line[..<colon]) else { return }
     isKept = true
-    keep(line[..<colon], Self.trimmed(line[(colon + 1)...]))
+    keep(line, colon, Self.trimmed(line[(colon + 1)...]))
   }
 
   private static func colon(in line: UnsafeBufferPointer<UInt8>) -> Int? {
@@ -178,18 +178,21 @@ package struct ResponseHeadReader {
     return true
   }
 
-  private mutating func keep(_ name: Slice<UnsafeBufferPointer<UInt8>>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
+  /// Keeps a field, up to the end of its value.
+  private mutating func keep(
+    _ line: UnsafeBufferPointer<UInt8>, _ colon: Int, _ value: Slice<UnsafeBufferPointer<UInt8>>
+  ) {
     if places.isEmpty {
       octets.reserveCapacity(512)
       places.reserveCapacity(16)
     }
     // The total is less than `maximumBytes`.
-    let start = Int32(octets.count)
-    octets.append(contentsOf: name)
-    let end = Int32(octets.count)
-    octets.append(contentsOf: value)
+    let start = octets.count
+    octets.append(contentsOf: UnsafeBufferPointer(rebasing: line[..<value.endIndex]))
     places.append(
-      ReceivedFields.Place(nameStart: start, nameEnd: end, valueStart: end, valueEnd: Int32(octets.count)))
+      ReceivedFields.Place(
+        nameStart: Int32(start), nameEnd: Int32(start + colon), valueStart: Int32(start + value.startIndex),
+        valueEnd: Int32(start + value.endIndex)))
   }
 
   private mutating func note(_ name: UnsafeBufferPointer<UInt8>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
