@@ -72,7 +72,8 @@ struct MarkupMask {
       return text
     }
     let value = text[start...last]
-    if BodyMask.isHarmless(value, named: name) { return text }
+    // At the end of a text that was cut, it may be the beginning of something else.
+    if text.endIndex < bytes.count, BodyMask.isHarmless(value, named: name) { return text }
     return keepsTypes && BodyMask.isNumber(value) ? [UInt8(ascii: "0")] : Self.mask
   }
 
@@ -106,6 +107,8 @@ struct MarkupMask {
     var value: Range<Int>
     /// The octets that may be masked with the value: more than that in a text without the closing quote.
     var end: Int
+    /// Whether the text has no closing quote.
+    var isOpen = false
   }
 
   private mutating func copyTag() {
@@ -120,10 +123,10 @@ struct MarkupMask {
     var namesContent = isOwn
     var attributes: [Attribute] = []
     while let attribute = nextAttribute() {
-      guard !attribute.value.isEmpty else { continue }
+      guard attribute.end > attribute.value.lowerBound else { continue }
       attributes.append(attribute)
       let kind = Self.local(bytes[attribute.name])
-      guard Self.isIn(kind, Self.namingAttributes), hides(bytes[attribute.value]) else { continue }
+      guard !attribute.isOpen, Self.isIn(kind, Self.namingAttributes), hides(bytes[attribute.value]) else { continue }
       name = folded
       isNamed = true
       namesContent =
@@ -132,21 +135,30 @@ struct MarkupMask {
     let isEmpty = bytes[index - 1] == UInt8(ascii: "/")
     var isWhole = index < bytes.count
     if isWhole { index += 1 }
-    if attributes.contains(where: { $0.end > $0.value.upperBound || hasTag(bytes[$0.value]) }) { isWhole = false }
+    if attributes.contains(where: { $0.isOpen || hasTag(bytes[$0.value]) }) { isWhole = false }
 
     var copied = start
     for attribute in attributes where attribute.value.lowerBound >= copied {
-      let isValue = Self.isIn(Self.local(bytes[attribute.name]), ["value", "content"])
+      let isValue = Self.isIn(
+        Self.local(bytes[attribute.name]), isOwn ? ["value", "content", "id"] : ["value", "content"])
       let value = bytes[attribute.value]
       var shown: [UInt8]?
+      let masked = bytes[attribute.value.lowerBound..<attribute.end]
       if hides(bytes[attribute.name]) {
-        shown = Array(replacement(of: value, named: folded))
+        shown = Array(replacement(of: masked, named: folded))
       } else if hidden != nil || isValue && isNamed {
-        shown = Array(replacement(of: value, named: hidden?.name ?? name))
+        shown = Array(replacement(of: masked, named: hidden == nil && isWhole ? name : []))
       } else if isValue, !isWhole, !redaction.revealsSecrets {
         shown = Array(Self.mask)
       }
       let end = shown == nil ? attribute.value.upperBound : attribute.end
+      if shown == nil, attribute.isOpen, let tag = firstTag(value) {
+        // The `>` may be the end of a tag in the value, which is searched as what follows.
+        result += bytes[copied..<tag]
+        index = tag
+        steps += index - start
+        return note(element, name, isEnd: isEnd, isHidden: namesContent)
+      }
       if shown == nil, !isNested, hasTag(value) { shown = nested(attribute.value) }
       guard let shown else { continue }
       result += bytes[copied..<attribute.value.lowerBound]
@@ -156,15 +168,17 @@ struct MarkupMask {
     index = max(index, copied)
     result += bytes[copied..<index]
     steps += index - start
-    if !isEmpty { note(element, name, isEnd: isEnd, isHidden: namesContent) }
+    if isHTML || !isEmpty { note(element, name, isEnd: isEnd, isHidden: namesContent) }
   }
 
   /// Notes which element is open, if its content is masked.
   private mutating func note(_ element: ArraySlice<UInt8>, _ name: [UInt8], isEnd: Bool, isHidden: Bool) {
     if let hidden {
+      // The name says nothing about what other elements in it contain.
+      self.hidden?.name = []
       guard element == hidden.element else { return }
       let depth = hidden.depth + (isEnd ? -1 : 1)
-      self.hidden = depth > 0 ? (element, hidden.name, depth) : nil
+      self.hidden = depth > 0 ? (element, [], depth) : nil
     } else if isHidden {
       hidden = (element, name, 1)
     }
@@ -183,6 +197,10 @@ struct MarkupMask {
     }
     index += 1
     _ = take(while: Self.isBlank)
+    // In a string of a script, quotes are escaped.
+    let isEscaped =
+      index + 1 < bytes.count && bytes[index] == UInt8(ascii: "\\") && Self.quotes.contains(bytes[index + 1])
+    if isEscaped { index += 1 }
     guard index < bytes.count, Self.quotes.contains(bytes[index]) else {
       let value = take { !Self.isBlank($0) && $0 != UInt8(ascii: ">") && !Self.quotes.contains($0) }
       return Attribute(name: name, value: value, end: value.upperBound)
@@ -191,10 +209,11 @@ struct MarkupMask {
     index += 1
     guard let last = quote == UInt8(ascii: "\"") ? lastQuote : lastApostrophe, last >= index else {
       // Without a second quote the value ends with its tag, or the text was cut in it.
-      return Attribute(name: name, value: take { $0 != UInt8(ascii: ">") }, end: bytes.count)
+      return Attribute(name: name, value: take { $0 != UInt8(ascii: ">") }, end: bytes.count, isOpen: true)
     }
-    let value = take { $0 != quote }
+    var value = take { $0 != quote }
     index += 1
+    if isEscaped, bytes[value].last == UInt8(ascii: "\\") { value = value.dropLast() }
     return Attribute(name: name, value: value, end: value.upperBound)
   }
 
@@ -220,9 +239,11 @@ struct MarkupMask {
     hides(name) && (redaction.isAdded(foldedItem: folded) || !Self.harmlessElements.contains(folded))
   }
 
-  private func hasTag(_ value: ArraySlice<UInt8>) -> Bool {
-    zip(value, value.dropFirst()).contains { $0 == UInt8(ascii: "<") && Self.beginsName($1) }
+  private func firstTag(_ value: ArraySlice<UInt8>) -> Int? {
+    value.indices.dropLast().first { value[$0] == UInt8(ascii: "<") && Self.beginsName(value[$0 + 1]) }
   }
+
+  private func hasTag(_ value: ArraySlice<UInt8>) -> Bool { firstTag(value) != nil }
 
   /// A name without its prefix (`wsse:`).
   private static func local(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -35,6 +35,16 @@ import Testing
         #"<script>g("<input name=csrf value=x", {"token":"canary"})</script>"#,
         #"<script>g("<input name=csrf value=***", {"token":"***"})</script>"#
       ),
+      (#"<input name="csrf" value=">canary"#, #"<input name="csrf" value="***"#),
+      (#"<input value="canary" title="> x"#, #"<input value="***" title="> x"#),
+      (#"<iframe srcdoc="<textarea name=csrf>canary"#, #"<iframe srcdoc="<textarea name=csrf>***"#),
+      (#"<input name="csrf" value=" ><p>rest"#, #"<input name="csrf" value="***"#),
+      // Strings of scripts.
+      (
+        #"<script>s={"h":"<input name=csrf value=\"canary\">","token":"canary"}</script>"#,
+        #"<script>s={"h":"<input name=csrf value=\"***\">","token":"***"}</script>"#
+      ),
+      (#"<textarea name="csrf"/>canary</textarea>"#, #"<textarea name="csrf"/>***</textarea>"#),
       // Markup in attributes and comments.
       (#"<iframe srcdoc='<input name="csrf" value="canary">'>"#, #"<iframe srcdoc='<input name="csrf" value="***">'>"#),
       ("<!-- <input name=csrf value=canary> -->", "<!-- <input name=csrf value=***> -->"),
@@ -72,6 +82,10 @@ import Testing
       (#"<add key="ApiKey" value="canary"/><a>b</a>"#, #"<add key="***" value="***"/><a>b</a>"#),
       ("<token/><a>b</a>", "<token/><a>b</a>"),
       (#"<password value="canary"/><a value="b"/>"#, #"<password value="***"/><a value="b"/>"#),
+      (#"<session id="canary"><user>ada</user></session>"#, #"<session id="***"><user>***</user></session>"#),
+      ("<access_tokens><token>482913</token></access_tokens>", "<access_tokens><token>***</token></access_tokens>"),
+      ("<access_tokens>482913", "<access_tokens>***"),
+      ("<password>true", "<password>***"),
       (#"<credentials><user login="canary"/></credentials>"#, #"<credentials><user login="***"/></credentials>"#),
       (
         #"<meta-data android:name="API_KEY" android:value="canary"/>"#,
