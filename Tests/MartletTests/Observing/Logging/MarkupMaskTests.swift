@@ -148,7 +148,7 @@ import Testing
     "<password>x</password>",
   ])
   func `masking takes linear work, and ends`(_ text: String) {
-    let bytes = Array(String(repeating: text, count: 1 + (32 << 10) / text.utf8.count).utf8)
+    let bytes = Array(String(repeating: text, count: 1 + (8 << 10) / text.utf8.count).utf8)
     for beginning in ["", "<", "<a b=\"", "<token>", "<!--", "<a name=token value='"] {
       for isHTML in [true, false] {
         var mask = MarkupMask(Array(beginning.utf8) + bytes, .standard, isHTML: isHTML)
@@ -163,7 +163,7 @@ import Testing
   @Test func `any octets are masked without a trap, and none are lost where nothing is secret`() {
     var generator = SeededGenerator(seed: 7)
     let parts = ["<", ">", "/", "=", "\"", "'", "a", " ", "![CDATA[", "]]>", "value", "name", "b:", "\u{0}", "é"]
-    for _ in 0..<5_000 {
+    for _ in 0..<2_000 {
       let text = (0..<12).map { _ in parts.randomElement(using: &generator) ?? "" }.joined()
       var mask = MarkupMask(Array(text.utf8), .revealingSecrets, isHTML: false)
       #expect(mask.masked() == Array(text.utf8))
