@@ -8,12 +8,12 @@ enum CurlCallbacks {
   private static let pause = 0x1000_0001  // CURL_WRITEFUNC_PAUSE and CURL_READFUNC_PAUSE
   private static let abortReading = 0x1000_0000  // CURL_READFUNC_ABORT
 
-  static func handle(_ pointer: UnsafeMutableRawPointer) -> CurlHandle {
-    Unmanaged<CurlHandle>.fromOpaque(pointer).takeUnretainedValue()
+  static func handle<Result>(_ pointer: UnsafeMutableRawPointer, _ body: (CurlHandle) -> Result) -> Result {
+    Unmanaged<CurlHandle>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
   }
 
-  private static func loop(_ pointer: UnsafeMutableRawPointer) -> CurlLoop {
-    Unmanaged<CurlLoop>.fromOpaque(pointer).takeUnretainedValue()
+  private static func loop(_ pointer: UnsafeMutableRawPointer, _ body: (CurlLoop) -> Void) {
+    Unmanaged<CurlLoop>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
   }
 
   private static let easy = martlet_curl_callbacks(
@@ -21,14 +21,14 @@ enum CurlCallbacks {
       guard let pointer else { return failed }
       let length = size &* count
       let lines = UnsafeRawBufferPointer(start: bytes, count: length).bindMemory(to: UInt8.self)
-      return handle(pointer).received(lines) ? length : failed
+      return handle(pointer) { $0.received(lines) } ? length : failed
     },
     body: { bytes, size, count, pointer in
       guard let pointer else { return failed }
       let length = size &* count
       // For no bytes, 0 means that all were taken.
       guard length > 0 else { return 0 }
-      switch handle(pointer).transfer?.received(UnsafeRawBufferPointer(start: bytes, count: length)) {
+      switch handle(pointer, { $0.transfer?.received(UnsafeRawBufferPointer(start: bytes, count: length)) }) {
       case .taken: return length
       case .wait: return pause
       case .stop, nil: return failed
@@ -37,7 +37,7 @@ enum CurlCallbacks {
     read: { bytes, size, count, pointer in
       guard let pointer else { return abortReading }
       let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size &* count)
-      switch handle(pointer).transfer?.read(into: buffer) {
+      switch handle(pointer, { $0.transfer?.read(into: buffer) }) {
       case .bytes(let count): return count
       case .wait: return pause
       case .failed, nil: return abortReading
@@ -45,41 +45,42 @@ enum CurlCallbacks {
     },
     seek: { pointer, offset, origin in
       guard let pointer, offset == 0, origin == 0 else { return 1 }  // CURL_SEEKFUNC_FAIL
-      let handle = handle(pointer)
-      return handle.transfer?.canRewind == true ? 0 : 1
+      return handle(pointer) { $0.transfer?.canRewind == true } ? 0 : 1
     },
     ready: { pointer, remote, local, port, localPort in
       guard let pointer else { return 1 }  // CURL_PREREQFUNC_ABORT
-      return handle(pointer).willSend(to: remote, port, from: local, localPort) ? 0 : 1
+      return handle(pointer) { $0.willSend(to: remote, port, from: local, localPort) } ? 0 : 1
     },
     opened: { pointer, socket, _ in
       guard let pointer else { return 1 }  // CURL_SOCKOPT_ERROR
-      let handle = handle(pointer)
-      handle.loop.opened(socket)
-      // No new connection for sending a request again.
-      return handle.transfer?.life.sends.mayConnect == false ? 1 : 0
+      return handle(pointer) { handle in
+        handle.loop.opened(socket)
+        // No new connection for sending a request again.
+        return handle.transfer?.life.sends.mayConnect == false ? 1 : 0
+      }
     },
     opening: { pointer, _, address in
-      guard let pointer, let address, handle(pointer).mayConnect(to: address) else { return -1 }  // CURL_SOCKET_BAD
+      guard let pointer, let address else { return -1 }  // CURL_SOCKET_BAD
+      guard handle(pointer, { $0.mayConnect(to: address) }) else { return -1 }
       return martlet_socket_new(address)
     },
     closed: { pointer, socket in
-      if let pointer { loop(pointer).closed(socket) }
+      if let pointer { loop(pointer) { $0.closed(socket) } }
       martlet_close(socket)
       return 0
     },
     logged: { _, type, bytes, count, pointer in
-      if let pointer { handle(pointer).logged(type, bytes, count) }
+      if let pointer { handle(pointer) { $0.logged(type, bytes, count) } }
       return 0
     })
 
   private static let multi = martlet_multi_callbacks(
     socket: { easy, socket, what, pointer, _ in
-      if let pointer { loop(pointer).watch(socket, what, for: easy) }
+      if let pointer { loop(pointer) { $0.watch(socket, what, for: easy) } }
       return 0
     },
     timer: { _, milliseconds, pointer in
-      if let pointer { loop(pointer).setTimer(milliseconds) }
+      if let pointer { loop(pointer) { $0.setTimer(milliseconds) } }
       return 0
     })
 

@@ -7,11 +7,13 @@ final class CurlHandle {
   private static let errorSize = 256  // CURL_ERROR_SIZE
 
   let easy: UnsafeMutableRawPointer
-  unowned let loop: CurlLoop
+  /// The loop, which releases its handles when it closes.
+  let loop: CurlLoop
   var transfer: CurlTransfer?
   private let errorText: UnsafeMutablePointer<CChar>
   private var fields: UnsafeMutableRawPointer?
   private var lines: HeaderLines?
+  private let needsGuard = CurlLibrary.needsGuard
   private var isGuarded = false
   /// Whether the handle is set up for a plain request, so that only differences have to be set.
   private var isPlain = false
@@ -191,13 +193,14 @@ final class CurlHandle {
   ///
   /// One line, or before libcurl 8.7 all lines that came while the transfer was paused.
   func received(_ lines: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let transfer else { return false }
     var rest = lines
     while let base = rest.baseAddress, !rest.isEmpty {
       let end = memchr(base, 0x0A, rest.count).map { UnsafeRawPointer($0) - UnsafeRawPointer(base) + 1 } ?? rest.count
       let line = UnsafeBufferPointer(rebasing: rest[..<end])
-      if CurlLibrary.needsGuard { guardNext(after: line) }
-      transfer?.readStatusLine(line, self)
-      guard transfer?.receivedLine(line, self) == true else { return false }
+      if needsGuard { guardNext(after: line) }
+      transfer.readStatusLine(line, self)
+      guard transfer.receivedLine(line, self) else { return false }
       rest = UnsafeBufferPointer(rebasing: rest[end...])
     }
     return true

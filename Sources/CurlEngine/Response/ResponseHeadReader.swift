@@ -62,8 +62,8 @@ package struct ResponseHeadReader {
     var end = line.count
     if end > 0, line[end - 1] == 0x0A { end -= 1 }
     if end > 0, line[end - 1] == 0x0D { end -= 1 }
-    let content = UnsafeBufferPointer(rebasing: line[..<end])
-    guard !content.isEmpty else { return try endBlock() }
+    guard end > 0 else { return try endBlock() }
+    let content = UnsafeBufferPointer(start: line.baseAddress, count: end)
     guard !Self.hasIllegalOctet(content) else {
       throw Problem(message: "a header line has an illegal octet")
     }
@@ -142,8 +142,8 @@ package struct ResponseHeadReader {
       return
     }
     guard let colon = Self.colon(in: line) else { throw Problem(message: "a header line has no name") }
-    let value = Self.trimmed(line[(colon + 1)...])
-    note(UnsafeBufferPointer(rebasing: line[..<colon]), value)
+    let value = Self.trimmed(line, from: colon + 1)
+    note(line, colon, value)
     keep(line, colon, value)
   }
 
@@ -158,7 +158,7 @@ package struct ResponseHeadReader {
     isKept = false
     guard let colon = Self.colon(in: line), TrailerRules.allows(line[..<colon]) else { return }
     isKept = true
-    keep(line, colon, Self.trimmed(line[(colon + 1)...]))
+    keep(line, colon, Self.trimmed(line, from: colon + 1))
   }
 
   private static func colon(in line: UnsafeBufferPointer<UInt8>) -> Int? {
@@ -170,47 +170,46 @@ package struct ResponseHeadReader {
   /// Appends a folded line to the previous value, if there is one.
   private mutating func goOn(with line: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let last = places.indices.last else { return false }
-    let more = Self.trimmed(line[...])
+    let more = Self.trimmed(line, from: 0)
     guard !more.isEmpty else { return true }
     if places[last].valueEnd > places[last].valueStart { octets.append(0x20) }
-    octets.append(contentsOf: more)
+    octets.append(contentsOf: line[more])
     places[last].valueEnd = Int32(octets.count)
     return true
   }
 
   /// Keeps a field, up to the end of its value.
-  private mutating func keep(
-    _ line: UnsafeBufferPointer<UInt8>, _ colon: Int, _ value: Slice<UnsafeBufferPointer<UInt8>>
-  ) {
+  private mutating func keep(_ line: UnsafeBufferPointer<UInt8>, _ colon: Int, _ value: Range<Int>) {
     if places.isEmpty {
       octets.reserveCapacity(512)
       places.reserveCapacity(16)
     }
-    // The total is less than `maximumBytes`.
     let start = octets.count
-    octets.append(contentsOf: UnsafeBufferPointer(rebasing: line[..<value.endIndex]))
+    octets.append(contentsOf: UnsafeBufferPointer(start: line.baseAddress, count: value.upperBound))
+    // The total is less than `maximumBytes`.
     places.append(
       ReceivedFields.Place(
-        nameStart: Int32(start), nameEnd: Int32(start + colon), valueStart: Int32(start + value.startIndex),
-        valueEnd: Int32(start + value.endIndex)))
+        nameStart: Int32(truncatingIfNeeded: start), nameEnd: Int32(truncatingIfNeeded: start + colon),
+        valueStart: Int32(truncatingIfNeeded: start + value.lowerBound),
+        valueEnd: Int32(truncatingIfNeeded: start + value.upperBound)))
   }
 
-  private mutating func note(_ name: UnsafeBufferPointer<UInt8>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
-    switch name.count {
-    case 14 where Self.isNamed(name, "content-length"):
+  private mutating func note(_ line: UnsafeBufferPointer<UInt8>, _ colon: Int, _ value: Range<Int>) {
+    switch colon {
+    case 14 where Self.isNamed(line, "content-length"):
       framing.lengthCount += 1
-      let length = FieldSyntax.parseDigits(value).flatMap { Int64(exactly: $0) }
+      let length = FieldSyntax.parseDigits(line[value]).flatMap { Int64(exactly: $0) }
       framing.length = framing.lengthCount == 1 ? length : nil
-    case 16 where Self.isNamed(name, "content-encoding"): framing.hasContentCoding = true
-    case 17 where Self.isNamed(name, "transfer-encoding"): framing.hasTransferCoding = true
+    case 16 where Self.isNamed(line, "content-encoding"): framing.hasContentCoding = true
+    case 17 where Self.isNamed(line, "transfer-encoding"): framing.hasTransferCoding = true
     default: break
     }
   }
 
-  /// Whether a name equals a lower-case name of the same length.
-  private static func isNamed(_ name: UnsafeBufferPointer<UInt8>, _ known: StaticString) -> Bool {
-    let other = UnsafeBufferPointer(start: known.utf8Start, count: known.utf8CodeUnitCount)
-    for index in name.indices where FieldSyntax.lowercased(name[index]) != other[index] { return false }
+  /// Whether a line begins with a name, which is in lower case.
+  private static func isNamed(_ line: UnsafeBufferPointer<UInt8>, _ known: StaticString) -> Bool {
+    let name = UnsafeBufferPointer(start: known.utf8Start, count: known.utf8CodeUnitCount)
+    for index in name.indices where FieldSyntax.lowercased(line[index]) != name[index] { return false }
     return true
   }
 
@@ -220,9 +219,12 @@ package struct ResponseHeadReader {
       || memchr(base, 0x0D, line.count) != nil
   }
 
-  private static func trimmed(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
-    guard let last = octets.lastIndex(where: { !FieldSyntax.isBlank($0) }) else { return octets.prefix(0) }
-    return octets[...last].drop { FieldSyntax.isBlank($0) }
+  /// The rest of a line without blanks at its ends.
+  private static func trimmed(_ line: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int> {
+    var (start, end) = (start, line.count)
+    while start < end, FieldSyntax.isBlank(line[start]) { start += 1 }
+    while start < end, FieldSyntax.isBlank(line[end - 1]) { end -= 1 }
+    return start..<end
   }
 
   private static func text(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> String {

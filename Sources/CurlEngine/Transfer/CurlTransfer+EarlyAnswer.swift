@@ -36,7 +36,7 @@ extension CurlTransfer {
   ///
   /// Otherwise it would leave the stream open, and never end.
   func readStatusLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) {
-    guard CurlLibrary.leavesStreamsOpen, upload != nil, line.starts(with: "HTTP/2 3".utf8) else { return }
+    guard upload != nil, CurlLibrary.leavesStreamsOpen, line.starts(with: "HTTP/2 3".utf8) else { return }
     _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_keep_sending_on_error), 1)
   }
 

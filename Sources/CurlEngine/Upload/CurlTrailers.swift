@@ -19,7 +19,7 @@ package final class CurlTrailers: Sendable {
   }
 
   private static let ask: martlet_curl_trailers = { list, pointer in
-    guard let list, let pointer, let trailers = CurlCallbacks.handle(pointer).transfer?.upload?.trailers else {
+    guard let list, let pointer, let trailers = CurlCallbacks.handle(pointer, { $0.transfer?.upload?.trailers }) else {
       return 1  // CURL_TRAILERFUNC_ABORT
     }
     for field in trailers.fields.withLock({ $0 }) {
