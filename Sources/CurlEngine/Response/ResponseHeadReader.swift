@@ -163,7 +163,8 @@ package struct ResponseHeadReader {
 
   private static func colon(in line: UnsafeBufferPointer<UInt8>) -> Int? {
     var colon = 0
-    while colon < line.count, FieldSyntax.isTokenOctet(line[colon]) { colon += 1 }
+    // Nearly all octets of a name are letters.
+    while colon < line.count, (line[colon] | 0x20) &- 0x61 < 26 || FieldSyntax.isTokenOctet(line[colon]) { colon += 1 }
     return colon > 0 && colon < line.count && line[colon] == 0x3A ? colon : nil
   }
 
