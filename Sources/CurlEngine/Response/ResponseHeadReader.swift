@@ -52,6 +52,14 @@ package struct ResponseHeadReader {
   /// Whether the last trailer was kept.
   private var isKept = false
 
+  /// Creates a reader with room for a usual head.
+  ///
+  /// So the thread that will free the room allocates it, and the loop's thread does not wait for its allocator.
+  init() {
+    octets.reserveCapacity(512)
+    places.reserveCapacity(16)
+  }
+
   /// Reads one line with its end.
   mutating func read(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) -> Step {
     hasBytes = true
@@ -181,10 +189,6 @@ package struct ResponseHeadReader {
 
   /// Keeps a field, up to the end of its value.
   private mutating func keep(_ line: UnsafeBufferPointer<UInt8>, _ colon: Int, _ value: Range<Int>) {
-    if places.isEmpty {
-      octets.reserveCapacity(512)
-      places.reserveCapacity(16)
-    }
     let start = octets.count
     octets.append(contentsOf: UnsafeBufferPointer(start: line.baseAddress, count: value.upperBound))
     // The total is less than `maximumBytes`.
