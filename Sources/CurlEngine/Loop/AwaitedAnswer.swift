@@ -48,5 +48,5 @@ struct AwaitedAnswer {
     return socket
   }
 
-  mutating func forget(_ transfer: CurlTransfer?) { if transfer === self.transfer { self.transfer = nil } }
+  mutating func forget(_ transfer: CurlTransfer) { if transfer === self.transfer { self.transfer = nil } }
 }

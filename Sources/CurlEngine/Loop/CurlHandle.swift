@@ -118,9 +118,10 @@ final class CurlHandle {
       guard makeFields(job.lines) else { return 27 }  // OUT_OF_MEMORY
       options.set(martlet_opt_http_header, to: fields)
     }
-    if transfer.connectTimeout != connectTimeout {
-      options.set(martlet_opt_connect_timeout_ms, transfer.connectTimeout)
-      connectTimeout = transfer.connectTimeout
+    let timeout = transfer.connectTimeout
+    if timeout != connectTimeout {
+      options.set(martlet_opt_connect_timeout_ms, timeout)
+      connectTimeout = timeout
     }
     if transfer.throttle?.pieceSize != pieceSize {
       pieceSize = transfer.throttle?.pieceSize

@@ -330,11 +330,10 @@ final class CurlLoop {
   /// unknown.
   private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     handle.leaveConnection(.surely)
-    if handle.waitsForSharing, let transfer = handle.transfer, transfer.life.sends.count == 0 {
-      joinable.insert(transfer.job.origin)
-    }
+    let transfer = handle.transfer
     // Before another transfer gets the connection.
-    if let transfer = handle.transfer {
+    if let transfer {
+      if handle.waitsForSharing, transfer.life.sends.count == 0 { joinable.insert(transfer.job.origin) }
       marks.forget(transfer)
       exclusive.giveBack(transfer)
       if transfer.job.hasBody { uploads.remove(transfer) }
@@ -347,12 +346,14 @@ final class CurlLoop {
       closeUnusable(handle)
     }
     _ = martlet_multi_remove(multi, handle.easy)
-    if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }
-    if let transfer = handle.transfer, transfer.throttle != nil || transfer.isListed { endThrottling(transfer) }
+    if let transfer {
+      if !lookups.isEmpty { lookups.ends(transfer, slot: transfer.slot) }
+      if transfer.throttle != nil || transfer.isListed { endThrottling(transfer) }
+      if transfer.overhead != nil { metered -= 1 }
+      answer.forget(transfer)
+    }
     // libcurl before 8.7 would also treat the next chunked body as trailers.
-    let isClean = isClean && handle.transfer?.upload?.trailers == nil
-    if handle.transfer?.overhead != nil { metered -= 1 }
-    answer.forget(handle.transfer)
+    let isClean = isClean && transfer?.upload?.trailers == nil
     handle.release()
     if isClean && free.count < Self.maximumFree { return free.append(handle) }
     handles.removeValue(forKey: handle.easy)

@@ -92,12 +92,10 @@ package struct ResponseHeadReader {
     guard let start else { throw Problem(message: "the response has no status line") }
     guard start.status < 200 else {
       isFinal = true
-      let head = Head(
-        status: start.status, reason: start.reason, version: start.version,
-        fields: ReceivedFields(octets, places), framing: framing)
-      octets = []
-      places = []
-      return .final(head)
+      let fields = ReceivedFields(exchange(&octets, with: []), exchange(&places, with: []))
+      return .final(
+        Head(
+          status: start.status, reason: start.reason, version: start.version, fields: fields, framing: framing))
     }
     guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not asked for") }
     interimCount += 1

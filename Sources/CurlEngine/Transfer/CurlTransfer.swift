@@ -253,7 +253,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   private func open(_ arrival: CurlArrival) throws(ResponseHeadReader.Problem) {
     let head = arrival.head
-    let isHTTP1 = head.version.hasPrefix("1.")
+    let isHTTP1 = head.version.utf8.starts(with: "1.".utf8)
     var decoder: ContentDecoder?
     var end = TransferLife.BodyEnd.length(0)
     if job.method != "HEAD" && head.status != 204 && head.status != 304 {
