@@ -2,7 +2,9 @@ import MartletBase
 import CMartletShim
 
 /// Reads a proxy's response to CONNECT for its challenges.
-struct CurlConnectAnswer {
+///
+/// A class, because hardly any transfer has one.
+final class CurlConnectAnswer {
   private var reader: ResponseHeadReader? = ResponseHeadReader()
   private var bytes = 0
   private var lines = 0
@@ -14,7 +16,7 @@ struct CurlConnectAnswer {
   ///
   /// Reports a challenge to `sink`. libcurl would read the body of a refusal to its end, byte by byte, and block the
   /// loop meanwhile.
-  mutating func read(
+  func read(
     _ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle, _ route: CurlRoute, _ sink: (any CurlProxySink)?
   ) -> Bool {
     // TLS inside the tunnel has not begun yet.
@@ -25,7 +27,7 @@ struct CurlConnectAnswer {
   }
 
   /// Reads one line with its end; returns a complete head that contains a challenge.
-  mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> (Int, ReceivedFields)? {
+  func read(_ line: UnsafeBufferPointer<UInt8>) -> (Int, ReceivedFields)? {
     bytes += line.count
     lines += 1
     // After a malformed line, the status that libcurl has parsed decides.

@@ -15,7 +15,7 @@ struct TransferLife {
   enum Response {
     case none
     /// A 401 that is a step of libcurl's authentication if that continues, otherwise the response.
-    case undecided(CurlArrival)
+    indirect case undecided(CurlArrival)
     case open
   }
 
