@@ -2,6 +2,8 @@ import MartletBase
 import CMartletShim
 
 /// Reads a proxy's response to CONNECT for its challenges.
+///
+/// A class, because hardly any transfer has one.
 final class CurlConnectAnswer {
   private var reader: ResponseHeadReader? = ResponseHeadReader()
   private var bytes = 0

@@ -1,7 +1,9 @@
 import CMartletShim
 
 /// What one exchange requires of its connection beyond the client's settings.
-package struct CurlRoute: Sendable {
+///
+/// An immutable class, because hardly any exchange has one.
+package final class CurlRoute: Sendable {
   package struct Proxy: Sendable {
     package enum Kind {
       case http, https, socks5
@@ -48,15 +50,25 @@ package struct CurlRoute: Sendable {
     case priorKnowledge
   }
 
-  package var proxy: Proxy?
-  package var proxyAuthorization: String?
+  package let proxy: Proxy?
+  package let proxyAuthorization: String?
   /// Static addresses of the host, as `CURLOPT_RESOLVE` takes them.
-  package var address: String?
-  package var version = Version.automatic
-  package var handshake: Handshake?
-  package var sharesConnections = true
+  package let address: String?
+  package let version: Version
+  package let handshake: Handshake?
+  package let sharesConnections: Bool
 
-  package init() {}
+  package init(
+    proxy: Proxy?, proxyAuthorization: String?, address: String?, version: Version, handshake: Handshake?,
+    sharesConnections: Bool
+  ) {
+    self.proxy = proxy
+    self.proxyAuthorization = proxyAuthorization
+    self.address = address
+    self.version = version
+    self.handshake = handshake
+    self.sharesConnections = sharesConnections
+  }
 
   /// Applies the route to a handle that was just reset, and is reset before its next use.
   func apply(to handle: CurlHandle, _ options: inout EasyOptions) {

@@ -111,7 +111,7 @@ final class CurlHandle {
       options.run(setURL(job.url))
       if job.target != nil || hasTarget {
         hasTarget = job.target != nil
-        options.set(martlet_opt_request_target, job.target)
+        options.set(martlet_opt_request_target, transfer.target)
       }
     }
     if lines !== job.lines {

@@ -3,10 +3,11 @@ package import MartletBase
 /// One request in the engine's form: its destination, content and limits.
 package struct CurlJob: Sendable {
   package let origin: Origin
+  package let isSecure: Bool
   /// The URL without userinfo and fragment.
   package let url: String
-  /// The request target, if libcurl would change the one of the URL.
-  package var target: String?
+  /// The path and query, if libcurl would change those of the URL.
+  package let target: String?
   package let method: String
   /// The header fields as libcurl takes them.
   ///
@@ -14,23 +15,24 @@ package struct CurlJob: Sendable {
   package let lines: HeaderLines
   /// The length of the body; 0 for none, `nil` if it is unknown.
   package let length: Int64?
-  package var expectsContinue = false
+  package let expectsContinue: Bool
   /// Whether it has that field although the caller did not set it.
-  package var asksLeave = false
+  package let asksLeave: Bool
   /// Whether the request may be sent twice (RFC 9110 §9.2.2).
-  package var isIdempotent = true
-  package var needsNewConnection = false
-  package var isDecoded = true
-  package var connectLimit: Duration?
+  package let isIdempotent: Bool
+  package let needsNewConnection: Bool
+  package let isDecoded: Bool
+  package let connectLimit: Duration?
   /// The longest silence of the server while a body is sent.
-  package var silenceLimit: Duration?
+  package let silenceLimit: Duration?
 
   package init(
-    origin: Origin, url: String, target: String? = nil, method: String, lines: HeaderLines, length: Int64?,
-    expectsContinue: Bool = false, asksLeave: Bool = false, isIdempotent: Bool = true, needsNewConnection: Bool = false,
-    isDecoded: Bool = true, connectLimit: Duration? = nil, silenceLimit: Duration? = nil
+    origin: Origin, url: String, target: String?, method: String, lines: HeaderLines, length: Int64?,
+    expectsContinue: Bool, asksLeave: Bool, isIdempotent: Bool, needsNewConnection: Bool, isDecoded: Bool,
+    connectLimit: Duration?, silenceLimit: Duration?
   ) {
     self.origin = origin
+    isSecure = origin.scheme == "https"
     self.url = url
     self.target = target
     self.method = method
@@ -50,8 +52,6 @@ package struct CurlJob: Sendable {
 
   /// Whether a handle of such a request needs only a new URL and new fields for another one.
   package var isPlain: Bool { !hasBody && method == "GET" && !lines.closesConnection }
-
-  package var isSecure: Bool { origin.scheme == "https" }
 }
 
 /// Header fields as libcurl takes them; an identical object means identical lines.

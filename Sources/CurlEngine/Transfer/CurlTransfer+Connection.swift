@@ -3,6 +3,12 @@ import CMartletShim
 extension CurlTransfer {
   var hasPriorKnowledge: Bool { route?.version == .priorKnowledge }
 
+  /// The request target, if libcurl would change it; a proxy that forwards the request gets the whole URL.
+  var target: String? {
+    guard job.target != nil, !job.isSecure, let proxy = route?.proxy, proxy.kind != .socks5 else { return job.target }
+    return job.url
+  }
+
   /// Whether no existing connection is suitable.
   var needsNewConnection: Bool {
     job.needsNewConnection || isMisplaced || !CurlLibrary.tellsBeforeSending && !job.isIdempotent

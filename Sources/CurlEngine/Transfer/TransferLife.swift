@@ -15,8 +15,6 @@ struct TransferLife {
   enum Response {
     case none
     /// A 401 that is a step of libcurl's authentication if that continues, otherwise the response.
-    ///
-    /// Indirect, because few transfers have one.
     indirect case undecided(CurlArrival)
     case open
   }

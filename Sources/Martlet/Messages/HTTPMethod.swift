@@ -31,12 +31,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   /// Whether several identical requests have the same intended effect as one.
   ///
   /// True for the safe methods, `PUT` and `DELETE` (RFC 9110 §9.2.2); false for unknown methods.
-  public var isIdempotent: Bool {
-    switch self {
-    case .put, .delete: true
-    default: isSafe
-    }
-  }
+  public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 
   /// Whether the method is a token, as a request line requires (RFC 9110 §9.1, §5.6.2).
   var isValid: Bool { FieldSyntax.isToken(rawValue) }

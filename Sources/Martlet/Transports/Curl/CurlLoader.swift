@@ -74,69 +74,76 @@
     ) async throws -> CurlTransfer {
       switch try makeTransferAtOnce(for: request, context, asksLeave: asksLeave) {
       case .made(let transfer): return transfer
-      case .waits(let wire): return try await makeTransferLater(for: wire.value, context)
+      case .waits(let job): return try await makeTransferLater(for: request, job.value, context)
       }
     }
 
     private enum Beginning {
       case made(CurlTransfer)
       /// The transfer waits for its route or for a slot.
-      case waits(Boxed<CurlRequest>)
+      case waits(Boxed<CurlJob>)
     }
 
     // The following functions are not inlined: an asynchronous function reserves memory for all of its code while a
     // request waits.
 
-    private func check(_ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool) throws -> CurlRequest {
+    private func check(_ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool) throws -> CurlJob {
       try CurlLibrary.check()
-      if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
+      if let problem = CurlLibrary.problem { throw request.unsupported(problem) }
       // A client checks that earlier. This check keeps users of a transport without a client from sending insecurely.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
-      let wire = try CurlRequest(request, context.call.options.decompression, cache) {
-        asksLeave && expectations.asks($0, length: $1, context)
-      }
+      let job = try CurlJob.make(for: request, context, cache, asksLeave ? expectations : nil)
       try context.exchange.abortSource.check()
-      return wire
+      return job
     }
 
     /// Creates the transfer if it need not wait.
     @inline(never) private func makeTransferAtOnce(
       for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
     ) throws -> Beginning {
-      let wire = try check(request, context, asksLeave: asksLeave)
-      let isExclusive = wire.isExclusive(context, perHost: settings.maximumConnectionsPerHost)
+      let job = try check(request, context, asksLeave: asksLeave)
+      let isExclusive = job.isExclusive(request, context, perHost: settings.maximumConnectionsPerHost)
       let version: ConnectionLimiter.Version = isExclusive ? .exclusive : .agreed
-      guard router.isDirect(wire, context), let slot = limiter.take(for: wire.origin, version) else {
-        return .waits(Boxed(wire))
+      guard router.isDirect(request, job, context), let slot = limiter.take(for: job.origin, version) else {
+        return .waits(Boxed(job))
       }
-      return .made(try makeTransfer(for: wire, nil, .agreed, isExclusive: isExclusive, slot, context))
+      return .made(try makeTransfer(for: request, job, nil, .agreed, isExclusive: isExclusive, slot, context))
     }
 
     /// Creates the transfer once its route is known and there is a slot.
     @inline(never) private func makeTransferLater(
-      for wire: CurlRequest, _ context: RequestContext
+      for request: HTTPRequest, _ job: CurlJob, _ context: RequestContext
     ) async throws -> CurlTransfer {
-      let route = router.isDirect(wire, context) ? nil : try await router.route(for: wire, context)
-      let isExclusive = wire.isExclusive(context, perHost: settings.maximumConnectionsPerHost)
-      let sharing = CurlSharing(route, wire.origin)
+      let isDirect = router.isDirect(request, job, context)
+      let route = isDirect ? nil : try await router.route(for: request, job, context)
+      let isExclusive = job.isExclusive(request, context, perHost: settings.maximumConnectionsPerHost)
+      let sharing = CurlSharing(route, job.origin)
       let version = sharing.slotVersion(route, isExclusive: isExclusive)
-      let slot = try await limiter.acquire(for: wire.origin, context, version: version)
-      return try makeTransfer(for: wire, route, sharing, isExclusive: isExclusive, slot, context)
+      let slot = try await limiter.acquire(for: job.origin, context, version: version)
+      return try makeTransfer(for: request, job, route, sharing, isExclusive: isExclusive, slot, context)
     }
 
     private func makeTransfer(
-      for wire: CurlRequest, _ route: CurlRoute?, _ sharing: CurlSharing, isExclusive: Bool, _ slot: ConnectionSlot,
-      _ context: RequestContext
+      for request: HTTPRequest, _ job: consuming CurlJob, _ route: CurlRoute?, _ sharing: CurlSharing,
+      isExclusive: Bool, _ slot: ConnectionSlot, _ context: RequestContext
     ) throws -> CurlTransfer {
-      let upload = try wire.makeUpload()
-      if wire.asksLeave { upload?.asksLeave { [expectations, origin = wire.origin] in expectations.note(origin) } }
-      let (mailbox, share) = try openEngine(for: wire, sharing, isExclusive: isExclusive)
+      let upload = try job.makeUpload(of: request)
+      if job.asksLeave { upload?.asksLeave { [expectations, origin = job.origin] in expectations.note(origin) } }
+      let opened = engines.withLock { engines in
+        engines.open(
+          for: sharing, job.origin,
+          streams: !isExclusive && limiter.isMultiplexed(job.origin) ? ConnectionLimiter.streams : 1,
+          CurlConnectionSettings(settings))
+      }
+      guard let (mailbox, share) = opened else {
+        throw HTTPError(.cannotConnect, "no file descriptors are left for the transport", request: request)
+      }
       let control = context.exchange
       control.enter(.connecting)
       let budget = context.call.settings.configuration.bandwidthBudget
       return CurlTransfer(
-        wire.job(context, route), upload, route, control, context.proxyExchange, sharing, isExclusive: isExclusive,
-        slot: slot, throttle: budget.map { CurlThrottle(down: $0.down, up: $0.up, context.call.throttledTime) },
+        job, upload, route, control, context.proxyExchange, sharing, isExclusive: isExclusive, slot: slot,
+        throttle: budget.map { CurlThrottle(down: $0.down, up: $0.up, context.call.throttledTime) },
         mailbox: mailbox, share: share)
     }
 
@@ -151,19 +158,6 @@
     func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
 
     func closeIdleConnections() { for mailbox in engines.withLock({ $0.mailboxes }) { mailbox.post(.closeIdle) } }
-
-    private func openEngine(
-      for wire: CurlRequest, _ sharing: CurlSharing, isExclusive: Bool
-    ) throws -> (CurlMailbox, LoadShare?) {
-      let opened = engines.withLock { engines in
-        let streams = { !isExclusive && self.limiter.isMultiplexed(wire.origin) ? ConnectionLimiter.streams : 1 }
-        return engines.open(for: sharing, wire.origin, streams: streams(), CurlConnectionSettings(settings))
-      }
-      guard let opened else {
-        throw HTTPError(.cannotConnect, "no file descriptors are left for the transport", request: wire.request)
-      }
-      return opened
-    }
   }
 
   /// Counts responses that were available before their callers had to suspend.

@@ -21,75 +21,75 @@
     }
 
     /// Whether a request needs no route, because neither settings nor options require one.
-    func isDirect(_ wire: CurlRequest, _ context: RequestContext) -> Bool {
-      guard isPlain, context.httpVersion == .automatic, wire.trailers == nil else { return false }
-      return context.handshake == nil && !wire.lines.hasProxyCredentials
+    func isDirect(_ request: HTTPRequest, _ job: CurlJob, _ context: RequestContext) -> Bool {
+      guard isPlain, context.httpVersion == .automatic, request.body?.trailers == nil else { return false }
+      return context.handshake == nil && !job.lines.hasProxyCredentials
     }
 
     /// The route of a request, or `nil` if it has no special requirements.
     ///
     /// Throws before anything is sent.
-    func route(for wire: CurlRequest, _ context: RequestContext) async throws -> CurlRoute? {
-      let origin = wire.origin
+    func route(
+      for request: HTTPRequest, _ job: CurlJob, _ context: RequestContext
+    ) async throws -> CurlRoute? {
+      let origin = job.origin
       // In the TLS handshake the server reports its versions.
       let isClear = origin.scheme != "https"
       var version = context.httpVersion == .http2PriorKnowledge && !isClear ? .http2 : context.httpVersion
       guard version != .http2 || !isClear else {
         let way = "for a server that supports it without TLS, set httpVersion to .http2PriorKnowledge"
-        throw wire.unsupported("HTTP/2 requires https; \(way)")
+        throw request.unsupported("HTTP/2 requires https; \(way)")
       }
       guard version != .http2 && version != .http2PriorKnowledge || martlet_curl_has_http2() else {
         let reason =
           martlet_curl_is_built_with_http2()
           ? "may lose responses over HTTP/2: use 7.88 or newer with OpenSSL, but not 8.5.0"
           : "was built without HTTP/2"
-        throw wire.unsupported("the system's libcurl \(CurlLibrary.version ?? "") \(reason)")
+        throw request.unsupported("the system's libcurl \(CurlLibrary.version ?? "") \(reason)")
       }
-      guard version != .http1_0 || wire.length != nil else {
-        throw wire.unsupported("HTTP/1.0 cannot send a body of unknown length: give it a length, or use HTTP/1.1")
+      guard version != .http1_0 || job.length != nil else {
+        throw request.unsupported("HTTP/1.0 cannot send a body of unknown length: give it a length, or use HTTP/1.1")
       }
       do {
-        var route = CurlRoute()
         let proxy = proxies.isDirect ? nil : try await proxies.proxy(for: origin, abort: context.exchange.abortSource)
-        if wire.lines.hasProxyCredentials { try check(to: origin, proxy) }
+        if job.lines.hasProxyCredentials { try check(to: origin, proxy) }
+        // A connection without addresses cannot be checked for stray bytes before it is reused (decision 0036).
+        var sharesConnections = !hasUnixSocket
+        if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { sharesConnections = false }
+        var proxyAuthorization: String?
         if let proxy {
-          route.proxy = CurlRoute.Proxy(proxy)
           guard !checksAddresses else {
-            throw wire.unsupported(
+            throw request.unsupported(
               "publicAddressesOnly cannot see where the proxy \(proxy) would connect to for \(origin.host)")
           }
           guard version != .http2PriorKnowledge || proxy.scheme == .socks5 else {
-            throw wire.unsupported("HTTP/2 with prior knowledge cannot pass the proxy \(proxy)")
+            throw request.unsupported("HTTP/2 with prior knowledge cannot pass the proxy \(proxy)")
           }
-          route.address = addresses.entry(for: proxy.host, port: proxy.port)
-          let identity = try await authorize(&route, proxy, wire, context)
-          route.sharesConnections = identities.sharesConnections(proxy, identity)
-        } else {
-          route.address = addresses.entry(for: origin.host, port: origin.port)
+          let (identity, field) = try await authorize(proxy, request, job, context)
+          proxyAuthorization = field
+          if !identities.sharesConnections(proxy, identity) { sharesConnections = false }
         }
-        // A connection without addresses cannot be checked for stray bytes before it is reused (decision 0036).
-        if hasUnixSocket { route.sharesConnections = false }
-        if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { route.sharesConnections = false }
-        if wire.trailers != nil {
+        if request.body?.trailers != nil {
           guard version == .automatic || version == .http1_1 else {
-            throw wire.unsupported(
+            throw request.unsupported(
               "libcurl sends trailers of requests over HTTP/1.1 only: leave httpVersion at .automatic")
           }
           // Over HTTP/2 libcurl would omit them.
           version = .http1_1
         }
         if let handshake = context.handshake {
-          try check(handshake, version, proxy, wire)
+          try check(handshake, version, proxy, request, job.origin)
           version = .http1_1
-          route.handshake = CurlRoute.Handshake(
-            isNTLM: handshake.scheme == .ntlm, user: handshake.user, password: handshake.password)
-          route.sharesConnections = false
+          sharesConnections = false
         }
-        route.version = CurlRoute.Version(version)
-        let isSpecial = proxy != nil || route.address != nil || version != .automatic || !route.sharesConnections
-        return isSpecial ? route : nil
+        let address = addresses.entry(for: proxy?.host ?? origin.host, port: proxy?.port ?? origin.port)
+        guard proxy != nil || address != nil || version != .automatic || !sharesConnections else { return nil }
+        return CurlRoute(
+          proxy: proxy.map { CurlRoute.Proxy($0) }, proxyAuthorization: proxyAuthorization, address: address,
+          version: CurlRoute.Version(version), handshake: context.handshake.map { CurlRoute.Handshake($0) },
+          sharesConnections: sharesConnections)
       } catch let error as InvalidInput {
-        throw HTTPError(.invalidRequest, error.message, request: wire.request)
+        throw HTTPError(.invalidRequest, error.message, request: request)
       }
     }
 
@@ -102,41 +102,41 @@
 
     /// Checks that connection-based authentication is possible and authenticates the right connection.
     private func check(
-      _ handshake: Handshake, _ version: HTTPVersion, _ proxy: Proxy?, _ wire: CurlRequest
+      _ handshake: Handshake, _ version: HTTPVersion, _ proxy: Proxy?, _ request: HTTPRequest, _ origin: Origin
     ) throws {
-      guard wire.origin == handshake.origin else {
-        let request = "a request that uses \(handshake.scheme) for \(handshake.origin.host)"
-        throw InvalidInput("attempt middleware changed the origin of \(request)")
+      guard origin == handshake.origin else {
+        let kind = "a request that uses \(handshake.scheme) for \(handshake.origin.host)"
+        throw InvalidInput("attempt middleware changed the origin of \(kind)")
       }
       guard version == .automatic || version == .http1_1 else {
-        throw wire.unsupported("\(handshake.scheme) requires HTTP/1.1: leave httpVersion at .automatic")
+        throw request.unsupported("\(handshake.scheme) requires HTTP/1.1: leave httpVersion at .automatic")
       }
-      if let proxy, proxy.scheme != .socks5, wire.origin.scheme == "http" {
+      if let proxy, proxy.scheme != .socks5, origin.scheme == "http" {
         // It would authenticate the connection to the proxy, whose own connections also serve other clients.
-        throw wire.unsupported("\(handshake.scheme) for an http URL cannot pass the proxy \(proxy)")
+        throw request.unsupported("\(handshake.scheme) for an http URL cannot pass the proxy \(proxy)")
       }
     }
 
-    /// Sets the credentials for the proxy; returns them.
+    /// The credentials for the proxy, and the field that sends them.
     private func authorize(
-      _ route: inout CurlRoute, _ proxy: Proxy, _ wire: CurlRequest, _ context: RequestContext
-    ) async throws -> Credential? {
+      _ proxy: Proxy, _ request: HTTPRequest, _ job: CurlJob, _ context: RequestContext
+    ) async throws -> (identity: Credential?, field: String?) {
       let hasOwn = proxy.user != nil || proxy.password != nil
       let own = hasOwn ? Credential.user(proxy.user ?? "", password: proxy.password ?? "") : nil
       // The program's own field is sent unchanged.
-      if proxy.scheme == .socks5 || wire.request.headers.contains("Proxy-Authorization") { return own }
-      let isTunnel = wire.origin.scheme == "https"
+      if proxy.scheme == .socks5 || request.headers.contains("Proxy-Authorization") { return (own, nil) }
+      let isTunnel = job.origin.scheme == "https"
       let (method, target) =
-        isTunnel ? ("CONNECT", "\(wire.origin.host):\(wire.origin.port)") : (wire.method.rawValue, wire.url)
+        isTunnel ? ("CONNECT", "\(job.origin.host):\(job.origin.port)") : (job.method, job.url)
       guard let exchange = context.proxyExchange else {
         // Without the stage that handles proxy challenges: sent preemptively.
-        route.proxyAuthorization = try own.map { try Answer(unasked: $0).field(method: method, uri: target) }
-        return own
+        return (own, try own.map { try Answer(unasked: $0).field(method: method, uri: target) })
       }
-      guard let (identity, field) = try await exchange.begin(proxy, method: method, target: target) else { return nil }
-      route.proxyAuthorization = field
+      guard let (identity, field) = try await exchange.begin(proxy, method: method, target: target) else {
+        return (nil, nil)
+      }
       exchange.onOutcome { [identities] in identities.note(proxy, identity, isAccepted: $0) }
-      return identity
+      return (identity, field)
     }
   }
 
@@ -186,6 +186,12 @@
         }
       self.init(
         name: "\(proxy)", kind: kind, address: proxy.address, user: proxy.user, password: proxy.password)
+    }
+  }
+
+  extension CurlRoute.Handshake {
+    init(_ handshake: Handshake) {
+      self.init(isNTLM: handshake.scheme == .ntlm, user: handshake.user, password: handshake.password)
     }
   }
 

@@ -10,14 +10,14 @@
     }
   }
 
-  extension CurlRequest {
+  extension CurlJob {
     /// Whether the exchange must not share an HTTP/2 connection.
     ///
     /// That is so if its response or its request body is streamed. On a shared connection, libcurl does not report the
     /// reset of a stream whose body is silent. If a host may have only one connection, all exchanges share it:
     /// otherwise a request that is sent while a response is read would wait for the end of that response.
-    func isExclusive(_ context: RequestContext, perHost: Int) -> Bool {
-      (context.isStreamed || request.body?.content.mayBeSilent == true) && origin.scheme == "https" && perHost > 1
+    func isExclusive(_ request: HTTPRequest, _ context: RequestContext, perHost: Int) -> Bool {
+      isSecure && perHost > 1 && (context.isStreamed || request.body?.content.mayBeSilent == true)
     }
   }
 

@@ -3,96 +3,69 @@
   import MartletBase
   import Foundation
 
-  /// A request in libcurl's form.
-  struct CurlRequest: Sendable {
-    let request: HTTPRequest
-    let origin: Origin
-    let url: String
-    let lines: HeaderLines
-    let length: Int64?
-    /// Whether to send `Expect: 100-continue` in addition to the caller's fields.
-    let asksLeave: Bool
-
-    var method: HTTPMethod { request.method }
-
-    /// Whether the request has `Expect: 100-continue` for any reason.
-    var expectsContinue: Bool { asksLeave || request.headers.contains("Expect") }
-
-    var trailers: TrailerSource? { request.body?.trailers }
-
-    var hasBody: Bool { length != 0 }
-
-    /// Checks that the request can be sent.
+  extension CurlJob {
+    /// Checks that a request can be sent, and returns it in the engine's form.
     ///
     /// Throws ``HTTPError/Kind/unsupported``, or what is wrong with the request. `cache` has the lines of the last
-    /// request. `asksLeave` returns whether to send `Expect: 100-continue` to an origin, given the length of the body.
-    init(
-      _ request: HTTPRequest, _ decompression: RequestOptions.Decompression, _ cache: HeaderLinesCache,
-      asksLeave: (Origin, Int64?) -> Bool
-    ) throws {
+    /// request. Without `expectations`, the client adds no `Expect: 100-continue` to the caller's fields.
+    static func make(
+      for request: HTTPRequest, _ context: RequestContext, _ cache: HeaderLinesCache,
+      _ expectations: CurlExpectations?
+    ) throws -> CurlJob {
+      let (target, length) = try check(request)
+      let origin = target.origin
+      let hasExpect = length != 0 && request.headers.contains("Expect")
+      let asksLeave = length != 0 && !hasExpect && expectations?.asks(origin, length: length, context) == true
+      if length != 0 && request.method == .head { throw request.unsupported("libcurl cannot send a HEAD with a body") }
+      let decompression = context.call.options.decompression
+      let isUsual = request.method == .get && request.body == nil && decompression == .automatic
+      let known = isUsual ? cache.lines(for: request.headers) : nil
+      let lines = known ?? Self.lines(of: request, length: length, asksLeave: asksLeave, decompression)
+      if isUsual && known == nil { cache.keep(lines, for: request.headers) }
+      let limits = context.call.timeouts
+      return CurlJob(
+        origin: origin, url: target.requestString, target: isChangeable(target) ? target.pathAndQuery : nil,
+        method: request.method.rawValue, lines: lines, length: length, expectsContinue: asksLeave || hasExpect,
+        asksLeave: asksLeave, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
+        isDecoded: decompression == .automatic, connectLimit: limits.connect,
+        silenceLimit: length == 0 ? nil : [limits.idle, limits.firstByte].compactMap { $0 }.min())
+    }
+
+    private static func check(_ request: HTTPRequest) throws -> (AbsoluteURL, length: Int64?) {
       do {
         let target = try request.target.resolve(against: nil, adding: request.query)
-        origin = target.origin
-        if let body = request.body { length = try body.check() } else { length = 0 }
-        self.request = request
-        self.asksLeave = length != 0 && !request.headers.contains("Expect") && asksLeave(origin, length)
-        url = target.requestString
-        let isUsual = request.method == .get && request.body == nil && decompression == .automatic
-        if isUsual, let made = cache.lines(for: request.headers) {
-          lines = made
-        } else {
-          lines = Self.lines(of: request, length: length, asksLeave: self.asksLeave, decompression)
-          if isUsual { cache.keep(lines, for: request.headers) }
-        }
+        guard let body = request.body else { return (target, 0) }
+        return (target, try body.check())
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: request)
       } catch let error as InvalidBody {
         throw HTTPRequest.error(error, of: request)
       }
-      if hasBody && method == .head { throw unsupported("libcurl cannot send a HEAD with a body") }
     }
 
-    func unsupported(_ message: String) -> HTTPError { HTTPError(.unsupported, message, request: request) }
-
-    func job(_ context: RequestContext, _ route: CurlRoute?) -> CurlJob {
-      let limits = context.call.timeouts
-      return CurlJob(
-        origin: origin, url: url, target: changeableTarget(through: route?.proxy),
-        method: method.rawValue, lines: lines, length: length, expectsContinue: hasBody && expectsContinue,
-        asksLeave: asksLeave, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
-        isDecoded: context.call.options.decompression == .automatic, connectLimit: limits.connect,
-        silenceLimit: hasBody ? [limits.idle, limits.firstByte].compactMap { $0 }.min() : nil)
-    }
-
-    /// The request target, if libcurl may change it.
+    /// Whether libcurl may change the request target.
     ///
     /// Some versions drop an empty query, and newer ones write percent-encodings in upper case.
-    private func changeableTarget(through proxy: CurlRoute.Proxy?) -> String? {
-      guard url.utf8.last == UInt8(ascii: "?") || CurlLibrary.changesEscapes && hasLowercaseEscape else { return nil }
-      if let proxy, proxy.kind != .socks5, origin.scheme == "http" { return url }
-      let path = url.dropFirst(origin.scheme.count + 3).drop { $0 != "/" && $0 != "?" }
-      return path.hasPrefix("/") ? String(path) : "/\(path)"
-    }
-
-    private var hasLowercaseEscape: Bool {
-      guard url.utf8.contains(0x25) else { return false }
-      let bytes = Array(url.utf8)
+    private static func isChangeable(_ target: AbsoluteURL) -> Bool {
+      if target.query?.isEmpty == true { return true }
+      guard CurlLibrary.changesEscapes, target.string.utf8.contains(0x25) else { return false }
+      let bytes = Array(target.pathAndQuery.utf8)
       return bytes.indices.dropLast(2).contains { index in
         bytes[index] == 0x25 && (bytes[index + 1] >= 0x61 || bytes[index + 2] >= 0x61)
       }
     }
 
-    func makeUpload() throws -> CurlUpload? {
-      guard let content = request.body?.content else { return nil }
-      switch content {
+    func makeUpload(of request: HTTPRequest) throws -> CurlUpload? {
+      guard let body = request.body else { return nil }
+      switch body.content {
       case .data, .file, .invalid: if !hasBody { return nil }
       // Even an empty stream must be read to find out that it is empty.
       case .stream, .pieces, .gzip, .spool, .json: break
       }
-      if let trailers, let body = request.body {
+      if let trailers = body.trailers {
         return try CurlUpload(.stream(try body.source(for: request)), length: nil, request: request, trailers)
       }
-      return try CurlUpload(content, length: length, request: request)
+      return try CurlUpload(body.content, length: length, request: request)
     }
 
     private static func lines(
@@ -148,6 +121,10 @@
       }
       return HeaderLines(lines, closesConnection: closesConnection, hasProxyCredentials: hasProxyCredentials)
     }
+  }
+
+  extension HTTPRequest {
+    func unsupported(_ message: String) -> HTTPError { HTTPError(.unsupported, message, request: self) }
   }
 
   /// The lines of the last `GET`.
