@@ -33,13 +33,13 @@ package final class BodyStream: Sendable {
     var following: [Data] = []
     /// Whether the empty buffer has reserved memory.
     var isReserved = false
+    var isStreamed = false
     var end: End?
     /// The waiting reader; only one of the two is set.
     var piece: Suspension<Data?>?
     var whole: Suspension<(Data, Bool)>?
     /// The limit of a collecting reader.
     var limit = 0
-    var isStreamed = false
     var source: (any Source)?
     var trailers: ReceivedFields?
   }

@@ -25,7 +25,7 @@ struct RestingConnections {
     fileprivate var carrier: UnsafeMutableRawPointer?
 
     /// Its addresses, known from its first response on.
-    var addresses: CurlConnection?
+    var addresses: CurlAddresses?
 
     fileprivate init(_ name: UInt64) { self.name = name }
 

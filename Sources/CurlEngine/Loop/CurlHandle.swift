@@ -425,19 +425,15 @@ final class CurlHandle {
 
   /// The transfer's connection, while the transfer runs.
   var connection: CurlConnection {
-    if var known = resting?.addresses {
-      known.isReused = isReused
-      return known
-    }
+    if let known = resting?.addresses { return CurlConnection(addresses: known, isReused: isReused) }
     guard !loop.connections.hasUnixSocket, let remotePort = port(CInt(martlet_info_remote_port)) else {
-      return CurlConnection(isReused: isReused)
+      return CurlConnection(addresses: nil, isReused: isReused)
     }
-    let connection = CurlConnection(
+    let addresses = CurlAddresses(
       remoteAddress: text(CInt(martlet_info_remote_address)), remotePort: remotePort,
-      localAddress: text(CInt(martlet_info_local_address)), localPort: port(CInt(martlet_info_local_port)),
-      isReused: isReused)
-    resting?.addresses = connection
-    return connection
+      localAddress: text(CInt(martlet_info_local_address)), localPort: port(CInt(martlet_info_local_port)))
+    resting?.addresses = addresses
+    return CurlConnection(addresses: addresses, isReused: isReused)
   }
 
   private func port(_ info: CInt) -> Int? {

@@ -15,13 +15,17 @@ extension CurlArrival {
 
 /// A response whose body is on its way, as the caller gets it.
 package final class CurlAnswer: Sendable {
-  package let head: ResponseHeadReader.Head
-  package let connection: CurlConnection
+  package let status: Int
+  package let reason: String?
+  package let version: String
+  package let fields: ReceivedFields
   package let body: BodyStream
+  package let connection: CurlConnection
   package let isDecoded: Bool
 
   init(_ arrival: CurlArrival, _ body: BodyStream, isDecoded: Bool) {
-    (head, connection) = (arrival.head, arrival.connection)
-    (self.body, self.isDecoded) = (body, isDecoded)
+    (status, reason) = (arrival.head.status, arrival.head.reason)
+    (version, fields) = (arrival.head.version, arrival.head.fields)
+    (self.body, connection, self.isDecoded) = (body, arrival.connection, isDecoded)
   }
 }

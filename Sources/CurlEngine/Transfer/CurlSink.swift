@@ -63,12 +63,23 @@ package struct CurlTiming: Sendable {
   package var tls: Int64?
 }
 
-/// The addresses of a connection; none for a Unix socket.
+/// The connection of a response.
 package struct CurlConnection: Sendable {
-  package var remoteAddress: String?
-  package var remotePort: Int?
-  package var localAddress: String?
-  package var localPort: Int?
-  /// Whether the connection served other requests before, or does at the same time.
+  /// `nil` for a Unix domain socket.
+  package var addresses: CurlAddresses?
+  /// Whether it had served another exchange, or serves several at the same time.
   package var isReused: Bool
+}
+
+/// The addresses of a connection, one object for all of its responses.
+package final class CurlAddresses: Sendable {
+  package let remoteAddress: String?
+  package let remotePort: Int?
+  package let localAddress: String?
+  package let localPort: Int?
+
+  init(remoteAddress: String?, remotePort: Int?, localAddress: String?, localPort: Int?) {
+    (self.remoteAddress, self.remotePort) = (remoteAddress, remotePort)
+    (self.localAddress, self.localPort) = (localAddress, localPort)
+  }
 }

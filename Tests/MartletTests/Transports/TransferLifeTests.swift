@@ -411,7 +411,7 @@
         head: ResponseHeadReader.Head(
           status: status, reason: nil, version: "1.1", fields: ReceivedFields([], []),
           framing: ResponseHeadReader.Framing()),
-        connection: CurlConnection(isReused: false), timing: CurlTiming())
+        connection: CurlConnection(addresses: nil, isReused: false), timing: CurlTiming())
     }
   }
 #endif

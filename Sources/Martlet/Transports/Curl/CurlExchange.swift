@@ -70,19 +70,20 @@
 
   extension StreamedResponse {
     init(_ answer: CurlAnswer, to request: HTTPRequest) {
-      let connection = answer.connection
-      var headers = HTTPHeaders(answer.head.fields)
+      let addresses = answer.connection.addresses
+      var headers = HTTPHeaders(answer.fields)
       if answer.isDecoded {
         headers.remove("Content-Encoding")
         headers.remove("Content-Length")
       }
       self.init(
         ResponseHead(
-          status: HTTPStatus(rawValue: answer.head.status), headers: headers, trailers: .after(answer.body),
-          reasonPhrase: answer.head.reason, httpVersion: HTTPVersion(answer.head.version),
+          status: HTTPStatus(rawValue: answer.status), headers: headers, trailers: .after(answer.body),
+          reasonPhrase: answer.reason, httpVersion: HTTPVersion(answer.version),
           connection: HTTPResponse.Connection(
-            remoteAddress: connection.remoteAddress, remotePort: connection.remotePort,
-            localAddress: connection.localAddress, localPort: connection.localPort, isReused: connection.isReused),
+            remoteAddress: addresses?.remoteAddress, remotePort: addresses?.remotePort,
+            localAddress: addresses?.localAddress, localPort: addresses?.localPort,
+            isReused: answer.connection.isReused),
           wasCompressed: answer.isDecoded, request: request),
         ResponseBody(answer.body))
     }

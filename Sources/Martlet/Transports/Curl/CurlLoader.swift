@@ -63,7 +63,7 @@
     ///
     /// The request is then sent without it (RFC 9110 §10.1.1).
     private func isRefusal(_ answer: CurlAnswer, _ transfer: CurlTransfer) -> Bool {
-      guard answer.head.status == 417, transfer.job.asksLeave, transfer.upload?.isUnread != false else { return false }
+      guard answer.status == 417, transfer.job.asksLeave, transfer.upload?.isUnread != false else { return false }
       expectations.note(transfer.job.origin)
       return true
     }
