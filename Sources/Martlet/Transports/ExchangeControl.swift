@@ -33,6 +33,7 @@ package final class ExchangeControl: Watched {
   /// The beginnings of the bodies, if an instrument wants them.
   let capture: BodyCapture?
   private let state: Locked<State>
+  private let watchPlace = Place()
 
   init(call: Call, number: Int = 0) {
     self.call = call
@@ -224,14 +225,14 @@ package final class ExchangeControl: Watched {
         sentBody: capture?.sent, receivedBody: capture?.received)
       call.tellInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
     }
-    if wasWatched { call.core.watchdog.forget(self) }
+    if wasWatched { call.core.watchdog.forget(self, at: watchPlace) }
     call.forget(self)
   }
 
   /// Starts the watch, unless the exchange has ended since the lock was released.
   private func watch(_ next: Duration) {
-    call.core.watchdog.watch(self, next: next)
-    if state.withLock({ $0.isOver }) { call.core.watchdog.forget(self) }
+    call.core.watchdog.watch(self, at: watchPlace, next: next)
+    if state.withLock({ $0.isOver }) { call.core.watchdog.forget(self, at: watchPlace) }
   }
 
   func checkLimits(now: Duration) -> Duration? {
