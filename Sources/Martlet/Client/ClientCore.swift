@@ -33,6 +33,8 @@ package final class ClientCore: Sendable {
   package let timeline: Timeline
   let watchdog: Watchdog
   let budget: RetryBudget
+  /// Whether the budget counts time like the client, because it is not another client's.
+  private let hasOwnBudget: Bool
   /// The limits for the load of servers.
   let gates: LoadGates
   let meter: BandwidthMeter
@@ -48,6 +50,7 @@ package final class ClientCore: Sendable {
     watchdog = Watchdog(timeline, changes: changes)
     meter = BandwidthMeter()
     budget = other?.budget ?? RetryBudget(timeline)
+    hasOwnBudget = other == nil
     gates = other?.gates ?? LoadGates(timeline)
     state = Locked(State(settings: settings))
   }
@@ -141,7 +144,7 @@ package final class ClientCore: Sendable {
   /// Starts the time limit of a call and counts the call.
   func launched(_ call: Call) {
     watchEnd(of: call)
-    budget.countRequest()
+    if hasOwnBudget { budget.countRequest(at: call.startedAt) } else { budget.countRequest() }
     call.emit(.started)
     activityChanged()
   }

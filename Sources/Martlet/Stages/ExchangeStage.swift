@@ -32,9 +32,10 @@ struct ExchangeStage: Stage {
     // Internal stages pass on requests that the gate has checked; only middleware can change them.
     var request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
     // The watchdog may be a few milliseconds late.
-    _ = call.checkLimits(now: call.core.timeline.now())
+    let start = call.core.timeline.now()
+    _ = call.checkLimits(now: start)
     if let header = call.settings.configuration.deadlineHeader { try announceEnd(header, &request, context) }
-    let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0)
+    let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0, start: start)
     context.exchange = control
     if control.number > 0 {
       try call.abortSource.check()
@@ -92,12 +93,13 @@ struct ExchangeStage: Stage {
   ) {
     let control = lifetime.control
     response.request = request
-    response.timing = control.timing()
+    let now = lifetime.call.core.timeline.now()
+    response.timing = control.timing(at: now)
     control.didReceiveStatus(response.status)
     lifetime.call.emit(.head(response.status))
     lifetime.call.tellInstruments(.head(InstrumentEvent.Head(response), exchange: control.number))
     if lifetime.call.explains { explain(response, lifetime.call) }
-    control.enter(.receiving)
+    control.enter(.receiving, at: now)
     if lifetime.call.settings.configuration.dataLedger != nil {
       lifetime.call.count(response.headers.wireBytes(line: 15))
     }

@@ -35,12 +35,12 @@ package final class ExchangeControl: Watched {
   private let state: Locked<State>
   private let watchPlace = Place()
 
-  init(call: Call, number: Int = 0) {
+  init(call: Call, number: Int = 0, start: Duration) {
     self.call = call
     self.number = number
+    self.start = start
     let limit = number > 0 ? call.settings.instruments?.maximumBodyBytes ?? 0 : 0
     capture = limit > 0 ? BodyCapture(limit) : nil
-    start = call.core.timeline.now()
     state = Locked(State(phaseStart: start, lastMove: start))
   }
 
@@ -93,8 +93,9 @@ package final class ExchangeControl: Watched {
   }
 
   /// Starts the clock of a phase.
-  package func enter(_ phase: HTTPError.Phase) {
-    let now = call.core.timeline.now()
+  package func enter(_ phase: HTTPError.Phase) { enter(phase, at: call.core.timeline.now()) }
+
+  func enter(_ phase: HTTPError.Phase, at now: Duration) {
     announce(
       state.withLock {
         if $0.phase == .queued { $0.queued = now - $0.phaseStart }
@@ -196,9 +197,8 @@ package final class ExchangeControl: Watched {
     state.withLock { $0.measured = timing }
   }
 
-  /// The time spent waiting for a slot, and the time from the start until now.
-  package func timing() -> HTTPResponse.Timing {
-    let now = call.core.timeline.now()
+  /// The time spent waiting for a slot, and the time from the start until the arrival of the head.
+  func timing(at now: Duration) -> HTTPResponse.Timing {
     var timing = state.withLock { state in
       var timing = state.measured
       timing.queued = state.queued
