@@ -39,8 +39,15 @@ struct RetryStage: Stage {
     // An aborted call is not repeated.
     try call.abortSource.check()
     guard let outcome = outcome(of: result) else { return nil }
+    let duration = call.core.timeline.now() - start
+    // No policy decides about a success.
+    if case .success(let response) = result, response.status.rawValue < 400 {
+      call.record(
+        HTTPResponse.Attempt(number: context.attempt, outcome: .status(response.status), duration: duration))
+      return nil
+    }
     var attempt = HTTPResponse.Attempt(
-      number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start)
+      number: context.attempt, outcome: Self.summary(outcome), duration: duration)
     switch decide(after: context.attempt, &repetition, request, outcome, call) {
     case .ended(let reason): if outcome.isFailure { call.note(.retry(.ended(reason))) }
     case .refused(let reason):
