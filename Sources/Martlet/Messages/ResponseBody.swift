@@ -97,6 +97,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// Whether the body is known to be empty.
   var isEmpty: Bool { if case .data(let data) = storage { data.isEmpty } else { false } }
 
+  @inline(__always)
   /// Reads at most `limit` bytes, and does not wait for the rest.
   package func read(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     switch storage {
