@@ -65,6 +65,9 @@ package final class Call: Watched {
   let deadline: CallDeadline?
   /// Set if the client has a bandwidth limit.
   let throttledTime: ThrottledTime?
+  /// Its place in the registry, and the one in the watchdog.
+  let place = Place()
+  let watchPlace = Place()
 
   private let state: Locked<State>
 
@@ -480,9 +483,7 @@ package final class Call: Watched {
   }
 }
 
-/// Observes a call.
-///
-/// The methods must return quickly.
+/// Observes a call; the methods must return quickly.
 protocol CallObserver: AnyObject, Sendable {
   /// An event has occurred; not called for the end.
   func call(_ id: RequestID, did event: RequestEvent)

@@ -6,7 +6,7 @@ extension ClientCore {
   /// Leaves the caller's actor, because the pipeline and the decoding must not load it.
   @concurrent func send<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil,
-    decode: @escaping @Sendable (HTTPResponse, Call) throws -> Output
+    decode: @escaping @Sendable (consuming HTTPResponse, Call) throws -> Output
   ) async throws -> Output {
     let call = try begin(request, options: options, endpoint: endpoint, isManaged: false)
     return try await withTaskCancellationHandler {
@@ -98,11 +98,12 @@ extension ClientCore {
 
   /// Performs a call whose response is collected in memory.
   private func run<Output: Sendable>(
-    _ call: Call, _ decode: @Sendable (HTTPResponse, Call) throws -> Output
+    _ call: Call, _ decode: @Sendable (consuming HTTPResponse, Call) throws -> Output
   ) async throws -> Output {
     try await ending(call) {
       let response = try await accepted(try await Pipeline.run(call, .whole), call)
-      return (try decode(response, call), response, response.status)
+      let (status, kept) = (response.status, call.isManaged ? response : nil)
+      return (try decode(response, call), kept, status)
     }
   }
 
@@ -129,20 +130,17 @@ extension ClientCore {
   }
 
   @inline(never) private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {
-    let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    var response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
     let isAccepted: Bool
     switch call.options.accepts.rule {
     case .range(let range): isAccepted = range.contains(response.status.rawValue)
     case .response(let judge): isAccepted = try judge(response)
     }
     guard isAccepted else { throw call.refusal(of: response) }
-    return call.explains ? explained(response, call) : response
-  }
-
-  @inline(never) private func explained(_ response: HTTPResponse, _ call: Call) -> HTTPResponse {
-    var response = response
-    call.note(.status(.accepted(response.status)))
-    response.explanation = call.explanation
+    if call.explains {
+      call.note(.status(.accepted(response.status)))
+      response.explanation = call.explanation
+    }
     return response
   }
 

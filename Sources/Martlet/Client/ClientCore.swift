@@ -8,7 +8,7 @@ import Synchronization
 package final class ClientCore: Sendable {
   fileprivate struct State {
     var settings: ClientSettings
-    var calls: [RequestID: Call] = [:]
+    var calls = Slots<Call>()
     /// Calls whose callbacks have not run yet.
     var delivering: [RequestID: Call] = [:]
     var outboxes: [ObjectIdentifier: OutboxCore] = [:]
@@ -33,6 +33,8 @@ package final class ClientCore: Sendable {
   package let timeline: Timeline
   let watchdog: Watchdog
   let budget: RetryBudget
+  /// Whether the budget counts time like the client, because it is not another client's.
+  private let hasOwnBudget: Bool
   /// The limits for the load of servers.
   let gates: LoadGates
   let meter: BandwidthMeter
@@ -48,6 +50,7 @@ package final class ClientCore: Sendable {
     watchdog = Watchdog(timeline, changes: changes)
     meter = BandwidthMeter()
     budget = other?.budget ?? RetryBudget(timeline)
+    hasOwnBudget = other == nil
     gates = other?.gates ?? LoadGates(timeline)
     state = Locked(State(settings: settings))
   }
@@ -112,7 +115,7 @@ package final class ClientCore: Sendable {
     call.tellInstruments(.began)
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
-      $0.calls[id] = call
+      call.place.number = $0.calls.add(call)
       $0.totals.started += 1
       return true
     }
@@ -141,24 +144,25 @@ package final class ClientCore: Sendable {
   /// Starts the time limit of a call and counts the call.
   func launched(_ call: Call) {
     watchEnd(of: call)
-    budget.countRequest()
+    if hasOwnBudget { budget.countRequest(at: call.startedAt) } else { budget.countRequest() }
     call.emit(.started)
     activityChanged()
   }
 
   private func watchEnd(of call: Call) {
     guard let end = call.end else { return }
-    watchdog.watch(call, next: end)
+    watchdog.watch(call, at: call.watchPlace, next: end)
     // Another thread may have ended the registered call, which must not stay watched.
-    if call.stage.isEnded { watchdog.forget(call) }
+    if call.stage.isEnded { watchdog.forget(call, at: call.watchPlace) }
   }
 
   /// Removes an ended call from the registry.
   func leave(_ call: Call, _ end: RequestEvent.End) {
-    watchdog.forget(call)
+    watchdog.forget(call, at: call.watchPlace)
     let now = timeline.now()
     let isIdle = state.withLock {
-      $0.calls[call.id] = nil
+      // The caller has another reference.
+      _ = $0.calls.remove(at: call.place.number)
       $0.lastUse = now
       switch end {
       case .succeeded: $0.totals.succeeded += 1
@@ -171,14 +175,16 @@ package final class ClientCore: Sendable {
     activityChanged()
   }
 
-  var calls: [Call] { state.withLock { Array($0.calls.values) } }
+  var calls: [Call] { state.withLock { Array($0.calls.all) } }
 
   /// Cancels the calls for which `matches` is true.
   ///
   /// Returns how many it ended.
   @discardableResult
   package func cancel(where matches: (Call) -> Bool = { _ in true }) -> Int {
-    let candidates = state.withLock { $0.calls.merging($0.delivering) { call, _ in call } }
+    let candidates = state.withLock { state in
+      state.delivering.merging(state.calls.all.lazy.map { ($0.id, $0) }) { call, _ in call }
+    }
     return candidates.values.count { matches($0) && $0.cancel() }
   }
 
@@ -249,7 +255,7 @@ package final class ClientCore: Sendable {
   }
 
   func activity() -> (calls: [Call], foreign: [String], totals: ActivityMonitor.Totals) {
-    state.withLock { (Array($0.calls.values), Array($0.foreign.values), $0.totals) }
+    state.withLock { (Array($0.calls.all), Array($0.foreign.values), $0.totals) }
   }
 
   func didMove(sent: Int, received: Int, now: Duration) {

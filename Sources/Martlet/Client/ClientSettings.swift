@@ -32,7 +32,7 @@ final class ClientSettings: Sendable {
   private let transportProblem: InvalidInput?
 
   /// Whether a TLS file could not be read for a temporary reason.
-  var isUnread: Bool { configuration.transportSettings.tls.isUnread }
+  let isUnread: Bool
 
   init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
     self.configuration = configuration
@@ -64,6 +64,7 @@ final class ClientSettings: Sendable {
     } else {
       instruments = InstrumentFeed(configuration.instruments)
     }
+    isUnread = configuration.transportSettings.tls.isUnread
     problem =
       transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
       ?? configuration.bandwidth?.problem ?? configuration.deadlineHeader?.problem
@@ -92,6 +93,9 @@ final class ClientSettings: Sendable {
     _ options: ResolvedOptions, hasCredential: Bool = false, _ delivery: Pipeline.Delivery
   ) -> [any Stage] {
     // Without a copy of the configuration, which is large.
+    if options === self.options, !hasCredential, !delivery.isOwn {
+      return delivery.isWhole ? wholeStages : streamStages
+    }
     let features = Pipeline.Features(options, limitsLoad: limitsLoad)
     let hasCookies = Self.hasCookies(options, jar)
     let isUsual = features == self.features && hasCookies == self.hasCookies

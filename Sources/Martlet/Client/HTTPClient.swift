@@ -72,7 +72,7 @@ public actor HTTPClient {
   ///   - options: Per-request options.
   /// - Returns: An accepted response (``RequestOptions/accepts``).
   /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by middleware.
-  @discardableResult
+  @discardableResult @inline(__always)
   public nonisolated func send(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()
   ) async throws -> HTTPResponse {

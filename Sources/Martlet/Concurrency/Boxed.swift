@@ -5,7 +5,8 @@
 /// `@unchecked Sendable`: only a unique owner writes the storage.
 struct Boxed<Value: Sendable>: @unchecked Sendable {
   private final class Storage {
-    var value: Value
+    /// Not checked at run time: only a unique owner writes it.
+    @exclusivity(unchecked) var value: Value
 
     init(_ value: Value) { self.value = value }
   }

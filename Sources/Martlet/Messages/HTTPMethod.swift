@@ -34,7 +34,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 
   /// Whether the method is a token, as a request line requires (RFC 9110 §9.1, §5.6.2).
-  var isValid: Bool { FieldSyntax.isToken(rawValue) }
+  var isValid: Bool { self == .get || FieldSyntax.isToken(rawValue) }
 }
 
 extension HTTPMethod {

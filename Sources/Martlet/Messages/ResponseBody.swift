@@ -8,8 +8,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   public typealias Element = Data
   public typealias Failure = any Error
 
-  /// Indirect, because a body is passed on many times.
-  fileprivate indirect enum Storage: Sendable {
+  fileprivate enum Storage: Sendable {
     case data(Data)
     case stream(BodyReader)
     case pull(@Sendable () async throws -> Data?)
@@ -98,6 +97,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   var isEmpty: Bool { if case .data(let data) = storage { data.isEmpty } else { false } }
 
   /// Reads at most `limit` bytes, and does not wait for the rest.
+  @inline(__always)
   package func read(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     switch storage {
     case .data(let data): return data.count <= limit ? (data, true) : (data.prefix(limit), false)

@@ -8,6 +8,7 @@ struct CollectStage: Stage {
   /// Whether the caller reads the body of an accepted response.
   let isStreamed: Bool
 
+  @inline(__always)
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     var response = try await next(request, context)
     let call = context.call

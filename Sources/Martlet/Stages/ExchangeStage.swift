@@ -8,6 +8,7 @@ struct ExchangeStage: Stage {
     isTransportAbortAware = transport is any AbortAwareTransport
   }
 
+  @inline(__always)
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     var context = context
     let (request, lifetime) = try begin(request, &context)
@@ -31,10 +32,11 @@ struct ExchangeStage: Stage {
     let call = context.call
     // Internal stages pass on requests that the gate has checked; only middleware can change them.
     var request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
+    let start = call.core.timeline.now()
     // The watchdog may be a few milliseconds late.
-    _ = call.checkLimits(now: call.core.timeline.now())
+    _ = call.checkLimits(now: start)
     if let header = call.settings.configuration.deadlineHeader { try announceEnd(header, &request, context) }
-    let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0)
+    let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0, start: start)
     context.exchange = control
     if control.number > 0 {
       try call.abortSource.check()
@@ -91,13 +93,14 @@ struct ExchangeStage: Stage {
     _ response: inout StreamedResponse, to request: HTTPRequest, _ lifetime: ExchangeLifetime
   ) {
     let control = lifetime.control
+    let now = lifetime.call.core.timeline.now()
     response.request = request
-    response.timing = control.timing()
+    response.timing = control.timing(at: now)
     control.didReceiveStatus(response.status)
     lifetime.call.emit(.head(response.status))
     lifetime.call.tellInstruments(.head(InstrumentEvent.Head(response), exchange: control.number))
     if lifetime.call.explains { explain(response, lifetime.call) }
-    control.enter(.receiving)
+    control.enter(.receiving, at: now)
     if lifetime.call.settings.configuration.dataLedger != nil {
       lifetime.call.count(response.headers.wireBytes(line: 15))
     }

@@ -88,6 +88,7 @@ enum Pipeline {
     return stages
   }
 
+  @inline(__always)
   static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {
     let first = first(for: call, delivery)
     // Middleware cannot be aborted, but the wait for it can. A complete response is awaited in this way further up.

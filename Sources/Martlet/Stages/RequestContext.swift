@@ -24,7 +24,7 @@ public struct RequestContext: Sendable {
 
   /// The exchange of this request, which the last stage sets.
   package var exchange: ExchangeControl {
-    get { current ?? ExchangeControl(call: call) }
+    get { current ?? ExchangeControl(call: call, start: call.core.timeline.now()) }
     set { current = newValue }
   }
 

@@ -33,13 +33,14 @@ package final class ExchangeControl: Watched {
   /// The beginnings of the bodies, if an instrument wants them.
   let capture: BodyCapture?
   private let state: Locked<State>
+  private let watchPlace = Place()
 
-  init(call: Call, number: Int = 0) {
+  init(call: Call, number: Int = 0, start: Duration) {
     self.call = call
     self.number = number
+    self.start = start
     let limit = number > 0 ? call.settings.instruments?.maximumBodyBytes ?? 0 : 0
     capture = limit > 0 ? BodyCapture(limit) : nil
-    start = call.core.timeline.now()
     state = Locked(State(phaseStart: start, lastMove: start))
   }
 
@@ -92,8 +93,9 @@ package final class ExchangeControl: Watched {
   }
 
   /// Starts the clock of a phase.
-  package func enter(_ phase: HTTPError.Phase) {
-    let now = call.core.timeline.now()
+  package func enter(_ phase: HTTPError.Phase) { enter(phase, at: call.core.timeline.now()) }
+
+  func enter(_ phase: HTTPError.Phase, at now: Duration) {
     announce(
       state.withLock {
         if $0.phase == .queued { $0.queued = now - $0.phaseStart }
@@ -195,9 +197,8 @@ package final class ExchangeControl: Watched {
     state.withLock { $0.measured = timing }
   }
 
-  /// The time spent waiting for a slot, and the time from the start until now.
-  package func timing() -> HTTPResponse.Timing {
-    let now = call.core.timeline.now()
+  /// The time spent waiting for a slot, and the time from the start until the arrival of the head.
+  func timing(at now: Duration) -> HTTPResponse.Timing {
     var timing = state.withLock { state in
       var timing = state.measured
       timing.queued = state.queued
@@ -224,14 +225,14 @@ package final class ExchangeControl: Watched {
         sentBody: capture?.sent, receivedBody: capture?.received)
       call.tellInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
     }
-    if wasWatched { call.core.watchdog.forget(self) }
+    if wasWatched { call.core.watchdog.forget(self, at: watchPlace) }
     call.forget(self)
   }
 
   /// Starts the watch, unless the exchange has ended since the lock was released.
   private func watch(_ next: Duration) {
-    call.core.watchdog.watch(self, next: next)
-    if state.withLock({ $0.isOver }) { call.core.watchdog.forget(self) }
+    call.core.watchdog.watch(self, at: watchPlace, next: next)
+    if state.withLock({ $0.isOver }) { call.core.watchdog.forget(self, at: watchPlace) }
   }
 
   func checkLimits(now: Duration) -> Duration? {

@@ -19,7 +19,7 @@ final class BandwidthMeter: Sendable {
   private let state = Locked(State())
 
   func record(sent: Int, received: Int, at time: Duration) {
-    let second = max(0, time.components.seconds)
+    let second = max(0, time.wholeSeconds)
     let index = Int(second % Int64(BandwidthMeter.window))
     state.withLock {
       if $0.buckets[index].second != second { $0.buckets[index] = Bucket(second: second) }
@@ -32,7 +32,7 @@ final class BandwidthMeter: Sendable {
 
   /// The mean rate of the second of `time` and the four before it.
   func rate(at time: Duration) -> ActivityMonitor.Bandwidth {
-    let first = time.components.seconds - Int64(BandwidthMeter.window)
+    let first = time.wholeSeconds - Int64(BandwidthMeter.window)
     return state.withLock {
       var sum = ActivityMonitor.Bandwidth()
       for bucket in $0.buckets where bucket.second > first {

@@ -8,6 +8,7 @@ struct CookieStage: Stage {
   /// The client's jar.
   let jar: CookieJar
 
+  @inline(__always)
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     let shelf: CookieShelf

@@ -117,6 +117,7 @@ final class HedgeRace: Watched {
   private let start: Duration
   private let state = Locked(State.waits)
   private let token: Int?
+  private let watchPlace = Place()
 
   /// The second exchange, which most races do not have.
   private final class Hedge: Sendable {
@@ -133,7 +134,7 @@ final class HedgeRace: Watched {
     start = context.call.core.timeline.now()
     // The end of an exchange does not reach middleware.
     token = context.call.settings.isAbortAware ? nil : primary.follow(context.call.abortSource)
-    if let delay { context.call.core.watchdog.watch(self, next: start + delay) }
+    if let delay { context.call.core.watchdog.watch(self, at: watchPlace, next: start + delay) }
   }
 
   /// Sends the request in a lane, whose end also ends the wait for middleware.
@@ -151,7 +152,7 @@ final class HedgeRace: Watched {
 
   /// Ends the watch, and the hedge if it is still in progress.
   func end() {
-    if delay != nil { call.core.watchdog.forget(self) }
+    if delay != nil { call.core.watchdog.forget(self, at: watchPlace) }
     if let token { call.abortSource.remove(token) }
     let rest = state.withLock { state in
       defer { state = .over }

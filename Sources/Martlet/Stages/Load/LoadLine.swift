@@ -68,6 +68,7 @@ final class LoadLine: Sendable {
   /// The wait of a request, by the clock of its client.
   final class Wait: Watched {
     let since: Duration
+    let place = Place()
     private let waiter: Waiter
 
     init(_ waiter: Waiter, since: Duration) { (self.waiter, self.since) = (waiter, since) }

@@ -28,11 +28,11 @@ struct LoadStage: Stage {
     let (call, lane) = (context.call, context.lane)
     call.report(.waiting(.turn))
     let wait = LoadLine.Wait(waiter, since: call.core.timeline.now())
-    call.core.watchdog.watch(wait, next: wait.end)
+    call.core.watchdog.watch(wait, at: wait.place, next: wait.end)
     let token = call.abortSource.onAbort { waiter.leave($0) }
     let other = lane?.abortSource.onAbort { waiter.leave($0) }
     defer {
-      call.core.watchdog.forget(wait)
+      call.core.watchdog.forget(wait, at: wait.place)
       call.abortSource.remove(token)
       if let other { lane?.abortSource.remove(other) }
     }

@@ -1,5 +1,6 @@
 /// Follows redirects; each hop passes through all stages below.
 struct RedirectStage: Stage {
+  @inline(__always)
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let response = try await next(request, context)
     guard Redirection.isRedirect(response.status) else { return response }

@@ -30,7 +30,7 @@ final class RetryBudget: Sendable {
 
   func takeRetry(at time: Duration) -> Bool {
     seconds.withLock { seconds in
-      let first = time.components.seconds - Int64(RetryBudget.window)
+      let first = time.wholeSeconds - Int64(RetryBudget.window)
       var requests = 0
       var retries = 0
       for second in seconds where second.number > first {
@@ -44,7 +44,7 @@ final class RetryBudget: Sendable {
   }
 
   private static func second(at time: Duration, in seconds: inout [Second], _ change: (inout Second) -> Void) {
-    let number = max(0, time.components.seconds)
+    let number = max(0, time.wholeSeconds)
     let index = Int(number % Int64(window))
     if seconds[index].number != number { seconds[index] = Second(number: number) }
     change(&seconds[index])

@@ -1,5 +1,6 @@
 /// Repeats attempts by the call's policy, and records each attempt.
 struct RetryStage: Stage {
+  @inline(__always)
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     var context = context
@@ -38,9 +39,16 @@ struct RetryStage: Stage {
     let call = context.call
     // An aborted call is not repeated.
     try call.abortSource.check()
+    let duration = call.core.timeline.now() - start
+    // No policy decides about a success.
+    if case .success(let response) = result, response.status.rawValue < 400 {
+      call.record(
+        HTTPResponse.Attempt(number: context.attempt, outcome: .status(response.status), duration: duration))
+      return nil
+    }
     guard let outcome = outcome(of: result) else { return nil }
     var attempt = HTTPResponse.Attempt(
-      number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start)
+      number: context.attempt, outcome: Self.summary(outcome), duration: duration)
     switch decide(after: context.attempt, &repetition, request, outcome, call) {
     case .ended(let reason): if outcome.isFailure { call.note(.retry(.ended(reason))) }
     case .refused(let reason):

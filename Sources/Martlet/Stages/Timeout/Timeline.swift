@@ -1,3 +1,5 @@
+import Foundation
+
 /// The clock of a client, which counts from the client's creation.
 ///
 /// The type opens `any Clock<Duration>` once, so that other code need not handle instants of an unknown type.
@@ -32,8 +34,7 @@ package struct Timeline: Sendable {
     let start = clock.now
     if clock is ContinuousClock {
       // Called several times for each request, so avoid the clock of unknown type.
-      let start = ContinuousClock.now
-      now = { start.duration(to: ContinuousClock.now) }
+      now = Timeline.continuous()
     } else {
       now = { start.duration(to: clock.now) }
     }
@@ -53,4 +54,36 @@ package struct Timeline: Sendable {
   private static func sane(_ duration: Duration, _ years: Int64 = 1) -> Duration {
     min(max(duration, .zero), .seconds(years * 365 * 24 * 3600))
   }
+
+  /// The time from now on, by `ContinuousClock`.
+  private static func continuous() -> @Sendable () -> Duration {
+    #if os(Linux)
+      // Twice as quick as the difference of two instants of the same system clock.
+      let start = boottime()
+      return {
+        let time = boottime()
+        return Duration(
+          secondsComponent: Int64(time.tv_sec &- start.tv_sec),
+          attosecondsComponent: Int64(time.tv_nsec &- start.tv_nsec) &* 1_000_000_000)
+      }
+    #else
+      let start = ContinuousClock.now
+      return { start.duration(to: ContinuousClock.now) }
+    #endif
+  }
+
+  #if os(Linux)
+    private static func boottime() -> timespec {
+      var time = timespec()
+      clock_gettime(CLOCK_BOOTTIME, &time)
+      return time
+    }
+  #endif
+}
+
+extension Duration {
+  /// The number of whole seconds.
+  ///
+  /// Three times as quick as `components`.
+  var wholeSeconds: Int64 { Int64(truncatingIfNeeded: attoseconds / 1_000_000_000_000_000_000) }
 }

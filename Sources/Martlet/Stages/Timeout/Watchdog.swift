@@ -8,11 +8,11 @@ protocol Watched: AnyObject, Sendable {
 
 /// Checks all time limits of a client with one timer.
 ///
-/// A request that ends in time costs one insertion into a dictionary and one removal. The timer moves only for a limit
+/// A request that ends in time costs one insertion into a table and one removal. The timer moves only for a limit
 /// that is earlier than all others. When it fires, all watched objects are scanned.
 final class Watchdog: Sendable {
   private struct State {
-    var watched: [ObjectIdentifier: (next: Duration, object: any Watched)] = [:]
+    var watched = Slots<(next: Duration, object: any Watched)>()
     var wake: Duration?
     var generation = 0
     var pump: Task<Void, Never>?
@@ -41,18 +41,24 @@ final class Watchdog: Sendable {
 
   deinit { state.withLock { $0.pump }?.cancel() }
 
-  /// Watches an object, or changes the time of its next check.
-  func watch(_ object: any Watched, next: Duration) {
+  /// Watches an object, or changes the time of its next check; `place` is its own.
+  func watch(_ object: any Watched, at place: borrowing Place, next: Duration) {
     let needsMove = state.withLock {
-      $0.watched[ObjectIdentifier(object)] = (next, object)
+      if $0.watched[place.number]?.object === object {
+        $0.watched.replace(at: place.number, with: (next, object))
+      } else {
+        place.number = $0.watched.add((next, object))
+      }
       guard let wake = $0.wake else { return true }
       return next < wake
     }
     if needsMove { moveTimer() }
   }
 
-  func forget(_ object: any Watched) {
-    let removed = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(object)) }
+  func forget(_ object: any Watched, at place: borrowing Place) {
+    let removed = state.withLock {
+      $0.watched[place.number]?.object === object ? $0.watched.remove(at: place.number) : nil
+    }
     _ = removed
     changes.signal()
   }
@@ -62,7 +68,7 @@ final class Watchdog: Sendable {
   /// Sets the timer to the earliest limit.
   private func moveTimer() {
     let old: Task<Void, Never>? = state.withLock { state in
-      guard let earliest = state.watched.values.lazy.map(\.next).min() else {
+      guard let earliest = state.watched.all.lazy.map(\.next).min() else {
         state.wake = nil
         return nil
       }
@@ -93,23 +99,22 @@ final class Watchdog: Sendable {
   /// Checks all objects that are due.
   private func look(generation: Int) {
     let now = timeline.now()
-    let due: [(next: Duration, object: any Watched)]? = state.withLock { state in
+    let due: [(place: Int, (next: Duration, object: any Watched))]? = state.withLock { state in
       guard state.generation == generation else { return nil }
       state.wake = nil
-      return state.watched.values.lazy.filter { $0.next <= now + Watchdog.grain }.map { $0 }
+      return state.watched.numbered.filter { $0.1.next <= now + Watchdog.grain }
     }
     guard let due else { return }
-    for (seen, object) in due {
+    for (place, (seen, object)) in due {
       let next = object.checkLimits(now: now)
       state.withLock { state in
-        let id = ObjectIdentifier(object)
         // If the object was removed or rescheduled in the meantime, the newer state applies.
-        guard let current = state.watched[id], current.next == seen else { return }
+        guard let current = state.watched[place], current.object === object, current.next == seen else { return }
         if let next {
           // Wait at least one interval, so that a limit that is almost reached does not cause a busy loop.
-          state.watched[id]?.next = max(next, now + Watchdog.grain)
+          state.watched.replace(at: place, with: (max(next, now + Watchdog.grain), object))
         } else {
-          state.watched[id] = nil
+          _ = state.watched.remove(at: place)
         }
       }
       if next == nil { changes.signal() }

@@ -7,8 +7,9 @@ import Testing
 
 @Suite(.hangLimit) struct WatchdogTests {
   /// Looks at one limit after the other and notes when.
-  private final class Probe: Watched {
+  fileprivate final class Probe: Watched {
     let name: Int
+    let place = Place()
     private let log: Log<Look>
     private let limits: Locked<[Duration]>
     private let whileLooking: (@Sendable (Probe) -> Void)?
@@ -33,7 +34,7 @@ import Testing
     }
   }
 
-  private struct Look: Equatable, Sendable { var name: Int; var time: Duration }
+  fileprivate struct Look: Equatable, Sendable { var name: Int; var time: Duration }
 
   private let clock = TestClock(advancing: .manually)
   private let log = Log<Look>()
@@ -135,6 +136,23 @@ import Testing
     #expect(log.elements == [Look(name: 2, time: .seconds(2))])
   }
 
+  @Test func `an object that was checked last does not remove the one in its place`() async {
+    let checked = Probe(1, [.seconds(1)], log)
+    watchdog.watch(checked, next: .seconds(1))
+    await advance(by: .seconds(1), expecting: 1, leaving: 0)
+
+    watch(2, [.seconds(2)])
+    watchdog.forget(checked)
+    #expect(watchdog.count == 1)
+    watchdog.watch(checked, next: .seconds(3))
+    #expect(watchdog.count == 2)
+    await advance(by: .seconds(1), expecting: 2, leaving: 1)
+    watchdog.forget(checked)
+
+    #expect(watchdog.count == 0)
+    #expect(log.elements.map(\.name) == [1, 2])
+  }
+
   @Test func `releases removed objects`() {
     var object: Probe? = Probe(1, [.seconds(1)], log)
     weak let reference = object
@@ -226,4 +244,10 @@ import Testing
     await changes.wait { watchdog.count == 0 }
     #expect(log.elements.count == 2)
   }
+}
+
+extension Watchdog {
+  fileprivate func watch(_ probe: WatchdogTests.Probe, next: Duration) { watch(probe, at: probe.place, next: next) }
+
+  fileprivate func forget(_ probe: WatchdogTests.Probe) { forget(probe, at: probe.place) }
 }
