@@ -22,7 +22,7 @@ final class CurlHandle {
   private var url: UnsafeMutableRawPointer?
   private var hasTarget = false
   private var connectTimeout = 0
-  private var pieceSize: Int?
+  private var receiveSize = 0
   /// Whether the transfer waits for a connection to share instead of making one.
   private(set) var waitsForSharing = false
   private var connectionKey = ExclusiveConnections.shared
@@ -99,7 +99,7 @@ final class CurlHandle {
       loop.connections.apply(to: &options)
       loop.tls.apply(to: &options)
       connectTimeout = 0
-      pieceSize = nil
+      receiveSize = Int(martlet_receive_size)
       text = nil
       hasTarget = false
       lines = nil
@@ -123,9 +123,9 @@ final class CurlHandle {
       options.set(martlet_opt_connect_timeout_ms, timeout)
       connectTimeout = timeout
     }
-    if transfer.throttle?.pieceSize != pieceSize {
-      pieceSize = transfer.throttle?.pieceSize
-      options.set(martlet_opt_buffer_size, pieceSize ?? Int(martlet_receive_size))
+    if transfer.receiveSize != receiveSize {
+      receiveSize = transfer.receiveSize
+      options.set(martlet_opt_buffer_size, receiveSize)
     }
     // The TLS handshake shows whether a new connection can be shared. Without TLS only the first response shows it, and
     // all requests would wait for the slowest one.

@@ -3,8 +3,15 @@ import CMartletShim
 extension CurlTransfer {
   /// The number of bytes in one turn of the loop from which a body is fast.
   static let fastTurn = 16 << 10
+  /// The maximum number of bytes that libcurl receives at once.
+  ///
+  /// TLS gives it at most 16 KiB. A larger buffer there would only make each request dearer: libcurl allocates it anew,
+  /// and the allocator of the system returns that much memory again and again.
+  var receiveSize: Int { throttle?.pieceSize ?? usualReceiveSize }
   /// The number of bytes in one turn from which libcurl's buffer may be full.
-  static let fullBuffer = Int(martlet_receive_size) / 2
+  var fullBuffer: Int { usualReceiveSize / 2 }
+
+  private var usualReceiveSize: Int { job.isSecure ? 64 << 10 : Int(martlet_receive_size) }
 }
 
 /// Callers that wait inline for the response.

@@ -127,8 +127,8 @@ extension CurlTransfer {
 
   /// Whether libcurl has delivered all that it had received of an HTTP/2 response before it sent.
   ///
-  /// It reads its buffer of 256 KiB up to ten times before that.
-  var hasReadOn: Bool { body != nil && !life.isPaused && unreported < 8 * Self.fullBuffer }
+  /// It fills its buffer up to ten times before that.
+  var hasReadOn: Bool { body != nil && !life.isPaused && unreported < 8 * fullBuffer }
 
   /// Whether the request was completely sent over HTTP/2, and the response has begun.
   var isSentOverHTTP2: Bool { body != nil && !life.isAlone && !life.isPaused && upload?.isAtEnd == true }

@@ -319,7 +319,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
         noteLength()
         if unreported == 0 { handle?.loop.hasBytes(self) }
         unreported += bytes.count
-        if !life.isAlone, throttle != nil || unreported >= Self.fullBuffer { handle?.loop.holdsMore(self) }
+        if !life.isAlone, throttle != nil || unreported >= fullBuffer { handle?.loop.holdsMore(self) }
       case .wait: wait(for: .reader)
       case .stop: break
       }
