@@ -70,8 +70,8 @@ area(
      "      forget(transfer)\n", '      if !mutant("loop-keeps-cancelled") { forget(transfer) }\n',
      "IdleConnectionTests CurlLoopTests"),
     ("loop-keeps-handle-of-trailers", "CurlLoop",
-     "let isClean = isClean && handle.transfer?.upload?.trailers == nil",
-     'let isClean = isClean && (handle.transfer?.upload?.trailers == nil || mutant("loop-keeps-handle-of-trailers"))',
+     "let isClean = isClean && transfer?.upload?.trailers == nil",
+     'let isClean = isClean && (transfer?.upload?.trailers == nil || mutant("loop-keeps-handle-of-trailers"))',
      "TrailerTests"),
     ("loop-cancel-goes-on", "CurlLoop",
      "if let handle = transfer.handle { recycle(handle, multi) }",
@@ -939,9 +939,9 @@ area(
      "      return next < wake\n", '      return next < wake && !mutant("watchdog-misses-earlier")\n',
      "WatchdogTests"),
     ("watchdog-overrules-newer", "Watchdog",
-     "guard let current = state.watched[id], current.next == seen else { return }",
-     'guard let current = state.watched[id], current.next == seen || mutant("watchdog-overrules-newer") else {'
-     ' return }',
+     "guard let current = state.watched[place], current.object === object, current.next == seen else { return }",
+     'guard let current = state.watched[place], current.object === object,'
+     ' current.next == seen || mutant("watchdog-overrules-newer") else { return }',
      "WatchdogTests"),
     ("watchdog-looks-once", "Watchdog",
      "      if next == nil { changes.signal() }\n    }\n    moveTimer()",

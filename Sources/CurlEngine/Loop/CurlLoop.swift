@@ -90,8 +90,7 @@ final class CurlLoop {
     endTurn(multi)
     while performWaiting(multi) {}
     if hasEnded() { return nil }
-    // No longer than any usual time limit. Otherwise each request that its caller sends would have to wake the thread
-    // for its limit.
+    // No longer than any usual time limit: otherwise each request that its caller sends would have to wake the thread.
     let now = martlet_microseconds()
     let end = min(nextTime ?? .max, now + Self.longestSleep)
     sleepsUntil = end
