@@ -150,7 +150,7 @@ enum {
   martlet_opt_max_age_conn = 288,
   martlet_opt_buffer_size = 98,
 };
-/// The default maximum number of bytes received at once.
+/// The maximum number of bytes received at once, unless another one is set.
 enum { martlet_receive_size = 256 << 10 };
 /// Information about a transfer that Swift reads.
 enum {

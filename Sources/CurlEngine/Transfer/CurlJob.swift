@@ -22,6 +22,8 @@ package struct CurlJob: Sendable {
   package let isIdempotent: Bool
   package let needsNewConnection: Bool
   package let isDecoded: Bool
+  /// Whether the response is read as it arrives.
+  package let isStreamed: Bool
   package let connectLimit: Duration?
   /// The longest silence of the server while a body is sent.
   package let silenceLimit: Duration?
@@ -29,7 +31,7 @@ package struct CurlJob: Sendable {
   package init(
     origin: Origin, url: String, target: String?, method: String, lines: HeaderLines, length: Int64?,
     expectsContinue: Bool, asksLeave: Bool, isIdempotent: Bool, needsNewConnection: Bool, isDecoded: Bool,
-    connectLimit: Duration?, silenceLimit: Duration?
+    isStreamed: Bool, connectLimit: Duration?, silenceLimit: Duration?
   ) {
     self.origin = origin
     isSecure = origin.scheme == "https"
@@ -43,6 +45,7 @@ package struct CurlJob: Sendable {
     self.isIdempotent = isIdempotent
     self.needsNewConnection = needsNewConnection
     self.isDecoded = isDecoded
+    self.isStreamed = isStreamed
     self.connectLimit = connectLimit
     self.silenceLimit = silenceLimit
   }

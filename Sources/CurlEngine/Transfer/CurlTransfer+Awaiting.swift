@@ -5,13 +5,14 @@ extension CurlTransfer {
   static let fastTurn = 16 << 10
   /// The maximum number of bytes that libcurl receives at once.
   ///
-  /// TLS gives it at most 16 KiB. A larger buffer there would only make each request dearer: libcurl allocates it anew,
-  /// and the allocator of the system returns that much memory again and again.
+  /// libcurl allocates its buffer anew for each transfer. A large one makes a small response dearer, because the C library
+  /// returns that much memory to the system again and again. It pays only for a large body, and not over TLS, which
+  /// gives at most 16 KiB at a time.
   var receiveSize: Int { throttle?.pieceSize ?? usualReceiveSize }
   /// The number of bytes in one turn from which libcurl's buffer may be full.
   var fullBuffer: Int { usualReceiveSize / 2 }
 
-  private var usualReceiveSize: Int { job.isSecure ? 64 << 10 : Int(martlet_receive_size) }
+  private var usualReceiveSize: Int { job.isStreamed && !job.isSecure ? Int(martlet_receive_size) : 64 << 10 }
 }
 
 /// Callers that wait inline for the response.

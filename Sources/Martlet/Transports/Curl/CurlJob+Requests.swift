@@ -27,7 +27,7 @@
         origin: origin, url: target.requestString, target: isChangeable(target) ? target.pathAndQuery : nil,
         method: request.method.rawValue, lines: lines, length: length, expectsContinue: asksLeave || hasExpect,
         asksLeave: asksLeave, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
-        isDecoded: decompression == .automatic, connectLimit: limits.connect,
+        isDecoded: decompression == .automatic, isStreamed: context.isStreamed, connectLimit: limits.connect,
         silenceLimit: length == 0 ? nil : [limits.idle, limits.firstByte].compactMap { $0 }.min())
     }
 
