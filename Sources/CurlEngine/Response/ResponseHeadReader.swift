@@ -103,8 +103,8 @@ package struct ResponseHeadReader {
       throw Problem(message: "there are more than \(Self.maximumInterim) interim responses")
     }
     self.start = nil
-    octets = []
-    places = []
+    octets.removeAll(keepingCapacity: true)
+    places.removeAll(keepingCapacity: true)
     framing = Framing()
     return .interim
   }

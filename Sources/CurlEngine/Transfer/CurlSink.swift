@@ -65,7 +65,7 @@ package struct CurlTiming: Sendable {
 
 /// The connection of a response.
 package struct CurlConnection: Sendable {
-  /// `nil` for a Unix domain socket.
+  /// `nil` for a Unix domain socket, or if libcurl does not know them.
   package var addresses: CurlAddresses?
   /// Whether it had served another exchange, or serves several at the same time.
   package var isReused: Bool

@@ -5,9 +5,9 @@ extension CurlTransfer {
   static let fastTurn = 16 << 10
   /// The maximum number of bytes that libcurl receives at once.
   ///
-  /// libcurl allocates its buffer anew for each transfer. A large one makes a small response dearer, because the C library
-  /// returns that much memory to the system again and again. It pays only for a large body, and not over TLS, which
-  /// gives at most 16 KiB at a time.
+  /// Older versions of libcurl allocate their buffer anew for each transfer. A large one makes a small response dearer,
+  /// because the C library returns that much memory to the system again and again. It pays only for a large body, and
+  /// not over TLS, which gives at most 16 KiB at a time.
   var receiveSize: Int { throttle?.pieceSize ?? usualReceiveSize }
   /// The number of bytes in one turn from which libcurl's buffer may be full.
   var fullBuffer: Int { usualReceiveSize / 2 }

@@ -128,7 +128,7 @@ extension CurlTransfer {
   /// Whether libcurl has delivered all that it had received of an HTTP/2 response before it sent.
   ///
   /// It fills its buffer up to ten times before that.
-  var hasReadOn: Bool { body != nil && !life.isPaused && unreported < 8 * fullBuffer }
+  var hasReadOn: Bool { body != nil && !life.isPaused && (life.isWhole || unreported < 16 * fullBuffer) }
 
   /// Whether the request was completely sent over HTTP/2, and the response has begun.
   var isSentOverHTTP2: Bool { body != nil && !life.isAlone && !life.isPaused && upload?.isAtEnd == true }

@@ -2,8 +2,11 @@ import Synchronization
 
 /// Elements in numbered places, found without hashing.
 ///
-/// A free place is used again, so there are as many places as there were elements at the same time.
+/// A free place is used again.
 struct Slots<Element> {
+  /// The number of places that are kept when there is no element.
+  private static var keptPlaces: Int { 256 }
+
   private var elements: [Element?] = []
   private var free: [Int] = []
 
@@ -37,6 +40,8 @@ struct Slots<Element> {
     guard let element = self[place] else { return nil }
     elements[place] = nil
     free.append(place)
+    // Else each look at all elements would pass the places of the busiest moment.
+    if elements.count > Self.keptPlaces, isEmpty { (elements, free) = ([], []) }
     return element
   }
 }

@@ -110,7 +110,8 @@ package final class ExchangeControl: Watched {
     let isNew = state.phase != phase && !state.isOver
     state.phase = phase
     state.phaseStart = now
-    state.lastMove = now
+    // Bytes may have moved since `now`.
+    state.lastMove = max(state.lastMove, now)
     return (look(&state), isNew ? phase : nil)
   }
 

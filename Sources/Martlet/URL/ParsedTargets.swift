@@ -27,9 +27,10 @@ final class ParsedTargets: Sendable {
     let hash = text.utf8.withContiguousStorageIfAvailable {
       $0.reduce(2_166_136_261 as UInt32) { ($0 ^ UInt32($1)) &* 16_777_619 }
     }
-    let place = Int((hash ?? 0) % UInt32(Self.count))
+    let place = hash.map { Int(($0 ^ $0 >> 15) % UInt32(Self.count)) } ?? 0
     let known: AbsoluteURL? = entries.withLock { entries in
-      guard let entry = entries[place], entry.text == text else { return nil }
+      // Texts are also equal if they write a letter with different octets, which is another URL.
+      guard let entry = entries[place], entry.text.utf8.elementsEqual(text.utf8) else { return nil }
       return entry.url
     }
     if let known { return known }

@@ -37,4 +37,14 @@ struct SlotsTests {
     #expect(slots.isEmpty)
     #expect(Array(slots.numbered).isEmpty)
   }
+
+  @Test func `begins anew after many elements`() {
+    var slots = Slots<Int>()
+    let places = (0..<1000).map { slots.add($0) }
+    for place in places { #expect(slots.remove(at: place) == place) }
+
+    #expect(slots.add(7) == 0)
+    #expect(slots[999] == nil)
+    #expect(Array(slots.all) == [7])
+  }
 }

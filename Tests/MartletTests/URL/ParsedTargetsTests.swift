@@ -24,6 +24,17 @@ import Testing
     }
   }
 
+  @Test func `distinguishes targets that are equal as text but have other octets`() throws {
+    let targets = ParsedTargets(base: nil)
+    for number in 0..<500 {
+      let composed = try targets.url(of: RequestTarget("http://a.test/\u{E9}\(number)"), adding: [:])
+      let decomposed = try targets.url(of: RequestTarget("http://a.test/e\u{301}\(number)"), adding: [:])
+
+      #expect(composed.string == "http://a.test/%C3%A9\(number)")
+      #expect(decomposed.string == "http://a.test/e%CC%81\(number)")
+    }
+  }
+
   @Test func `does not cache credentials or long targets`() throws {
     let targets = ParsedTargets(base: nil)
     for text in ["http://user:secret@a.test/", "http://a.test/" + String(repeating: "x", count: 600)] {

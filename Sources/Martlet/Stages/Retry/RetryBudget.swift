@@ -46,7 +46,7 @@ final class RetryBudget: Sendable {
   private static func second(at time: Duration, in seconds: inout [Second], _ change: (inout Second) -> Void) {
     let number = max(0, time.wholeSeconds)
     let index = Int(number % Int64(window))
-    if seconds[index].number != number { seconds[index] = Second(number: number) }
+    if seconds[index].number < number { seconds[index] = Second(number: number) }
     change(&seconds[index])
   }
 }

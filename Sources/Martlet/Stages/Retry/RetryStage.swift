@@ -50,7 +50,7 @@ struct RetryStage: Stage {
     var attempt = HTTPResponse.Attempt(
       number: context.attempt, outcome: Self.summary(outcome), duration: duration)
     switch decide(after: context.attempt, &repetition, request, outcome, call) {
-    case .ended(let reason): if outcome.isFailure { call.note(.retry(.ended(reason))) }
+    case .ended(let reason): call.note(.retry(.ended(reason)))
     case .refused(let reason):
       attempt.retryRefusal = reason
       call.note(.retry(.refused(reason)))
@@ -91,7 +91,6 @@ struct RetryStage: Stage {
     {
       return .repeated(after: .zero, repetition.needsHTTP11 ? .needsHTTP11 : .unprocessed)
     }
-    guard outcome.isFailure else { return .ended(.outcome) }
     let attempt = repetition.counted(attempt, after: outcome, policy)
     guard attempt < policy.maximumAttempts else { return .ended(policy.exhausted) }
     let configuration = call.settings.configuration
