@@ -33,6 +33,7 @@ package final class BodyStream: Sendable {
     var following: [Data] = []
     /// Whether the empty buffer has reserved memory.
     var isReserved = false
+    /// Here, because beside another `Bool` it takes no memory of its own (decision 0053).
     var isStreamed = false
     var end: End?
     /// The waiting reader; only one of the two is set.
