@@ -395,6 +395,7 @@ int martlet_easy_prepare(
   SET(kOptPathAsIs, 1L);
   SET(kOptTCPNoDelay, 1L);
   SET(martlet_opt_buffer_size, (long)martlet_receive_size);
+  SET(martlet_opt_upload_buffer_size, (long)martlet_small_upload);
   // A proxy's response to CONNECT is not the server's response.
   SET(martlet_opt_suppress_connect_headers, 1L);
   SET(kOptHeaderFunction, callbacks->head);

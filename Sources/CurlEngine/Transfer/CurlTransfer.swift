@@ -210,8 +210,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   /// Without a body libcurl requests no bytes, so a stream that must be empty is read beforehand.
   func isReady() -> Bool {
     guard let upload, !job.hasBody else { return true }
-    let isHeld =
-      if case .wait = upload.read(into: UnsafeMutableRawBufferPointer(start: nil, count: 0)) { true } else { false }
+    let isHeld = !upload.isKnownToBeEmpty()
     if life.hold(isHeld) {
       sink.reached(isHeld ? .sending : .connecting)
       sink.setPaused(isHeld)

@@ -90,6 +90,13 @@ package final class CurlUpload: @unchecked Sendable {
   /// Whether the next `count` bytes may be the last ones.
   func mayEnd(within count: Int) -> Bool { length.map { $0 - offset <= count } ?? buffer.isAtEnd }
 
+  /// Whether a body without bytes has come to its end; if not, ask again after `onBytes`.
+  ///
+  /// A stopped upload never has: the server would accept a request without a body.
+  func isKnownToBeEmpty() -> Bool {
+    if case .bytes = read(into: UnsafeMutableRawBufferPointer(start: nil, count: 0)) { true } else { false }
+  }
+
   /// Stops the upload; from any thread.
   func stop() { buffer.stop() }
 

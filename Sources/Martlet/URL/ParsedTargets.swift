@@ -29,13 +29,13 @@ final class ParsedTargets: Sendable {
     }
     let place = hash.map { Int(($0 ^ $0 >> 15) % UInt32(Self.count)) } ?? 0
     let known: AbsoluteURL? = entries.withLock { entries in
-      // Texts are also equal if they write a letter with different octets, which is another URL.
-      guard let entry = entries[place], entry.text.utf8.elementsEqual(text.utf8) else { return nil }
+      // Only ASCII is kept. A text that is equal to it but has other octets, which is another URL, is longer.
+      guard let entry = entries[place], entry.text == text, entry.text.utf8.count == text.utf8.count else { return nil }
       return entry.url
     }
     if let known { return known }
     let url = try target.resolve(against: base)
-    guard url.user == nil, url.password == nil else { return url }
+    guard url.user == nil, url.password == nil, text.utf8.allSatisfy({ $0 < 0x80 }) else { return url }
     let previous = entries.withLock { entries in
       defer { entries[place] = Entry(text: text, url: url) }
       return entries[place]

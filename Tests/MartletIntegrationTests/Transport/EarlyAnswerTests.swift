@@ -343,6 +343,22 @@
       }
     }
 
+    /// It comes with the end of its stream, in one turn, and takes many fillings of libcurl's buffer.
+    @Test(.needsHTTP2Server, arguments: Lane.engines, ["head:413", "head:413:content-length=300000"])
+    func `a large HTTP/2 response is delivered if the request ends before or after it`(_ lane: Lane, head: String)
+      async throws
+    {
+      let (server, client) = try await Self.pair(lane)
+      for (number, pause) in [0, 20, 200].enumerated() {
+        let pieces = UploadPieces(Data(count: 1000), count: 3, pause: .milliseconds(pause))
+        let target = server.target(number, ["early", head, "30*fill:10000", "last:"])
+
+        let response = try await client.post(target, body: .stream(pieces))
+
+        #expect(response.status == .contentTooLarge && response.body.count == 300_000, "\(pause)")
+      }
+    }
+
     /// What ends while libcurl is paused is found when the reader goes on.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `an early HTTP/2 response reaches a reader that pauses until the request has ended`(_ lane: Lane) async throws

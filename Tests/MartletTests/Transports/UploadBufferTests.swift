@@ -96,6 +96,25 @@
       }
     }
 
+    /// Ends like a stream whose task is cancelled; the upload is stopped while it is asked for the first time.
+    private final class StoppingStream: UploadStream {
+      let upload = Shared<CurlUpload?>(nil)
+
+      func begin() { upload.value?.stop() }
+
+      func send(to take: (Data) async throws -> Void) async throws {}
+    }
+
+    @Test func `an upload that is stopped while it is asked is not sent as an empty one`() {
+      let stream = StoppingStream()
+      let upload = CurlUpload(.stream(stream), length: 0)
+      stream.upload.withLock { $0 = upload }
+      defer { stream.upload.withLock { $0 = nil } }
+
+      #expect(!upload.isKnownToBeEmpty())
+      #expect(!upload.isKnownToBeEmpty())
+    }
+
     @Test func `a waiting consumer is notified once of bytes and once of the end`() {
       let buffer = UploadBuffer()
       #expect(!buffer.append(Data("a".utf8)))
