@@ -2,13 +2,16 @@
 #include "CCurlLoop.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 static void write_text(const char *path, const char *text) {
@@ -36,6 +39,55 @@ double bench_cpu_seconds(void) {
   getrusage(RUSAGE_SELF, &usage);
   return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+enum { kBounces = 100000 };
+
+typedef struct {
+  _Alignas(128) atomic_int ball;
+  cpu_set_t processors[2];
+} court;
+
+static void play(court *court, int player) {
+  sched_setaffinity(0, sizeof court->processors[player], &court->processors[player]);
+  for (int turn = player; turn < 2 * kBounces; turn += 2) {
+    while (atomic_load(&court->ball) != turn) {}
+    atomic_store(&court->ball, turn + 1);
+  }
+}
+
+static void *second_player(void *given) {
+  play(given, 1);
+  return NULL;
+}
+
+static void *first_player(void *given) {
+  struct timespec start, end;
+  static double taken;
+  pthread_t other;
+  if (pthread_create(&other, NULL, second_player, given)) return NULL;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  play(given, 0);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  pthread_join(other, NULL);
+  taken = (double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec);
+  return &taken;
+}
+
+double bench_line_round_trip(void) {
+  court court = {0};
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed)) return 0;
+  int found = 0;
+  for (int number = 0; number < CPU_SETSIZE && found < 2; number++) {
+    if (CPU_ISSET(number, &allowed)) CPU_SET(number, &court.processors[found++]);
+  }
+  // Threads of their own, because they stay on their processors.
+  pthread_t first;
+  void *taken = NULL;
+  if (found < 2 || pthread_create(&first, NULL, first_player, &court)) return 0;
+  pthread_join(first, &taken);
+  return taken ? *(double *)taken / kBounces : 0;
 }
 
 void bench_die_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }

@@ -6,6 +6,8 @@ struct Machine {
   var rounds: Int
   /// What part of the processors others used, at the most of the times that were looked at.
   var busyShare: Double
+  /// The nanoseconds that a cache line took from one processor to another and back, before each measurement.
+  var roundTrips: [Double]
 
   var markdown: String {
     let processor = field("model name", of: "/proc/cpuinfo", separator: ":") ?? "an unknown processor"
@@ -18,6 +20,7 @@ struct Machine {
       \(said("swift", "--version") ?? "Swift"); \(curl_loop_version().map { String(cString: $0) } ?? "no libcurl");
       \(said("nginx", "-v") ?? "nginx") with one worker; AsyncHTTPClient 1.37.0.
       Medians of \(rounds) \(rounds == 1 ? "round" : "rounds"), on one machine with the servers. \(load)
+      \(distance)
 
       """
   }
@@ -27,6 +30,13 @@ struct Machine {
     return busyShare > 0.05
       ? "**The machine was busy: others used up to \(share). These figures say little.**"
       : "Others used \(share) at the most, before each round."
+  }
+
+  /// A virtual machine's processors may be moved apart. Programs with several threads then take half as much CPU again.
+  private var distance: String {
+    guard let nearest = roundTrips.min(), let farthest = roundTrips.max(), nearest > 0 else { return "" }
+    let range = "A cache line took \(decimal(nearest, 0)) to \(decimal(farthest, 0)) ns from one core to another and back."
+    return farthest > 2 * nearest ? "**The cores were not always equally near. \(range)**" : range
   }
 
   /// What part of the processors is used while this process does nothing, over half a second.
@@ -41,6 +51,18 @@ struct Machine {
     guard passed.count > 4, passed.reduce(0, +) > 0 else { return 0 }
     // The fourth is idle, the fifth waits for a disk.
     return 1 - (passed[3] + passed[4]) / passed.reduce(0, +)
+  }
+
+  /// Waits half a minute at most until the cores are about as near as they have been before.
+  ///
+  /// Returns the nanoseconds that a cache line takes from one to another and back.
+  static func waitForNearCores(asIn before: [Double]) -> Double {
+    var roundTrip = bench_line_round_trip()
+    for _ in 0..<60 where roundTrip > 2 * (before.min() ?? .infinity) {
+      usleep(500_000)
+      roundTrip = bench_line_round_trip()
+    }
+    return roundTrip
   }
 
   private func field(_ name: String, of path: String, separator: Character) -> String? {

@@ -5,6 +5,7 @@ struct Report {
   var results: Results
   var options: Options
   var busyShare: Double
+  var roundTrips: [Double]
 
   var json: Data {
     get throws {
@@ -20,7 +21,7 @@ struct Report {
   var markdown: String {
     let sections = options.workloads.map { section($0) }
     return
-      ([Machine(rounds: options.rounds, busyShare: busyShare).markdown] + sections
+      ([Machine(rounds: options.rounds, busyShare: busyShare, roundTrips: roundTrips).markdown] + sections
       + [Floors(results: results).markdown].filter { !$0.isEmpty }).joined(separator: "\n")
   }
 

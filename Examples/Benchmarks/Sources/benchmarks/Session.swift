@@ -25,18 +25,20 @@ struct Session {
     }
     var results = Results()
     var busyShare = 0.0
+    var roundTrips: [Double] = []
     for round in 1...options.rounds {
       busyShare = max(busyShare, Machine.measureBusyShare())
       for workload in options.workloads {
         for client in rotated(by: round) {
           let job = Job(client: client, workload: workload, servers: set.servers)
+          roundTrips.append(Machine.waitForNearCores(asIn: roundTrips))
           let outcome = measure(job)
-          note(round, job, outcome)
+          note(round, job, outcome, roundTrips.last ?? 0)
           results.add(outcome, of: client, on: workload)
         }
       }
     }
-    let report = Report(results: results, options: options, busyShare: busyShare)
+    let report = Report(results: results, options: options, busyShare: busyShare, roundTrips: roundTrips)
     print(report.markdown)
     if let path = options.json { try report.json.write(to: URL(fileURLWithPath: path)) }
     if let path = options.markdown { try Data(report.markdown.utf8).write(to: URL(fileURLWithPath: path)) }
@@ -72,7 +74,7 @@ struct Session {
     }
   }
 
-  private func note(_ round: Int, _ job: Job, _ outcome: Outcome) {
+  private func note(_ round: Int, _ job: Job, _ outcome: Outcome, _ roundTrip: Double) {
     let text =
       switch outcome {
       case .measured(let it):
@@ -83,7 +85,11 @@ struct Session {
       case .impossible(let reason): "– \(reason)"
       case .failed(let reason): "failed: \(reason)"
       }
-    let line = "round \(round)/\(options.rounds) \(job.workload.rawValue) \(job.client.rawValue): \(text)\n"
+    let line = """
+      round \(round)/\(options.rounds) \(job.workload.rawValue) \(job.client.rawValue): \(text), \
+      \(decimal(roundTrip, 0)) ns from core to core
+
+      """
     FileHandle.standardError.write(Data(line.utf8))
   }
 }

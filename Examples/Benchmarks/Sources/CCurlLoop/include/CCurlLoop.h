@@ -69,6 +69,8 @@ int bench_server_start(void);
 bool bench_replace_file(const char *place, const char *file);
 /// The seconds of processor time that this process has used.
 double bench_cpu_seconds(void);
+/// The nanoseconds that a cache line takes from one processor to another and back; 0 if there is only one.
+double bench_line_round_trip(void);
 /// Kills this process when its parent ends.
 void bench_die_with_parent(void);
 /// Lets this process open as many files as it may.
