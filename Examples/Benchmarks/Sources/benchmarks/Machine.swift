@@ -32,10 +32,13 @@ struct Machine {
       : "Others used \(share) at the most, before each round."
   }
 
-  /// A virtual machine's processors may be moved apart. Programs with several threads then take half as much CPU again.
+  /// How near the cores were.
+  ///
+  /// A virtual machine's cores may be moved apart. Programs with several threads then take half as much CPU again.
   private var distance: String {
     guard let nearest = roundTrips.min(), let farthest = roundTrips.max(), nearest > 0 else { return "" }
-    let range = "A cache line took \(decimal(nearest, 0)) to \(decimal(farthest, 0)) ns from one core to another and back."
+    let times = "\(decimal(nearest, 0)) to \(decimal(farthest, 0)) ns"
+    let range = "A cache line took \(times) from one core to another and back."
     return farthest > 2 * nearest ? "**The cores were not always equally near. \(range)**" : range
   }
 
