@@ -395,7 +395,9 @@ int martlet_easy_prepare(
   SET(kOptPathAsIs, 1L);
   SET(kOptTCPNoDelay, 1L);
   SET(martlet_opt_buffer_size, (long)martlet_receive_size);
-  SET(martlet_opt_upload_buffer_size, (long)martlet_small_upload);
+  // Before 8.7, over TLS and HTTP/1, even a request without a body is copied into a new buffer of this size, the smallest
+  // that is allowed. With 8.1 and 8.2, a larger head that has to wait would fail over HTTP/2.
+  if (version < 0x080700 && version >> 8 != 0x0801 && version >> 8 != 0x0802) SET(kOptUploadBufferSize, 16L << 10);
   // A proxy's response to CONNECT is not the server's response.
   SET(martlet_opt_suppress_connect_headers, 1L);
   SET(kOptHeaderFunction, callbacks->head);
@@ -480,9 +482,9 @@ int martlet_easy_set_method(void *easy, const char *method, bool is_head) {
 int martlet_easy_set_upload(void *easy, int64_t length) {
   int code = curl.easy_setopt(easy, kOptUpload, 1L);
   if (!code) code = curl.easy_setopt(easy, kOptInFileSizeLarge, length);
-  if (!code && length < 0) code = curl.easy_setopt(easy, kOptUploadBufferSize, 256L << 10);
-  if (!code && length > 64 << 10) code = curl.easy_setopt(easy, kOptUploadBufferSize, 1L << 20);
-  return code;
+  // Unless it fits in the usual one.
+  const long buffer = length < 0 ? 256L << 10 : length > 64 << 10 ? 1L << 20 : length > 16 << 10 ? 64L << 10 : 0;
+  return code || !buffer ? code : curl.easy_setopt(easy, kOptUploadBufferSize, buffer);
 }
 
 int martlet_easy_set_trailers(void *easy, martlet_curl_trailers trailers, void *handle) {

@@ -10,7 +10,7 @@ extension HTTPRequest {
   /// - Parameter limit: The maximum number of bytes; 64 MiB by default. A larger body throws
   ///   `HTTPError.Kind.bodyTooLarge`.
   /// - Returns: The bytes.
-  /// - Throws: `HTTPError`, or the error of a stream.
+  /// - Throws: `HTTPError`, the error of a stream, or `CancellationError`.
   public func bodyData(upTo limit: Int = 64 << 20) async throws -> Data {
     guard let body else { return Data() }
     var bytes = Data()
@@ -20,6 +20,8 @@ extension HTTPRequest {
       }
       bytes += piece
     }
+    // Many sequences end without an error when their task is cancelled.
+    try Task.checkCancellation()
     return bytes
   }
 

@@ -149,14 +149,9 @@ enum {
   martlet_opt_transfer_decoding = 157,
   martlet_opt_max_age_conn = 288,
   martlet_opt_buffer_size = 98,
-  martlet_opt_upload_buffer_size = 280,
 };
 /// The maximum number of bytes received at once, unless another one is set.
 enum { martlet_receive_size = 64 << 10 };
-/// The maximum number of bytes sent at once, unless another one is set; libcurl allows no fewer.
-///
-/// Older versions copy even a request without a body into a new buffer of this size, over TLS.
-enum { martlet_small_upload = 16 << 10 };
 /// Information about a transfer that Swift reads.
 enum {
   martlet_info_remote_address = 0x100000 + 32,

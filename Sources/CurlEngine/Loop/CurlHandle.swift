@@ -145,10 +145,7 @@ final class CurlHandle {
       options.set(martlet_opt_fresh_connect, isFresh ? 1 : 0)
     }
     if !job.isPlain {
-      if job.hasBody {
-        options.run(martlet_easy_set_upload(easy, job.length ?? -1))
-        if job.length ?? .max > martlet_small_upload { options.set(martlet_opt_upload_buffer_size, 64 << 10) }
-      }
+      if job.hasBody { options.run(martlet_easy_set_upload(easy, job.length ?? -1)) }
       if transfer.upload?.trailers != nil { options.run(CurlTrailers.prepare(self)) }
       options.run(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
     }

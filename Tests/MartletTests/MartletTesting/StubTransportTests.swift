@@ -143,6 +143,43 @@ import Testing
     #expect(texts == ["", "text", "file", "stream", "afile"])
   }
 
+  /// A stream that ends without an error when its task is cancelled, after half of its bytes.
+  private func half(_ isHalf: Shared<Bool>) -> HTTPBody {
+    let pieces = Shared([Data("half".utf8)])
+    return .stream(
+      AsyncStream<Data> {
+        if let piece = pieces.withLock({ $0.popLast() }) { return piece }
+        isHalf.withLock { $0 = true }
+        _ = try? await untilCancelled()
+        return nil
+      })
+  }
+
+  @Test func `half of a cancelled stream is not taken for the whole`() async throws {
+    let transport = StubTransport { _ in .text("ok") }
+    let client = client(transport)
+    let isHalf = Shared(false)
+    let body = half(isHalf)
+    let task = Task { try await client.post("http://example.test/", body: body) }
+    await isHalf.wait { $0 }
+
+    task.cancel()
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func `half of a cancelled stream is not the body of a request`() async throws {
+    let isHalf = Shared(false)
+    let request = HTTPRequest.post("http://example.test/", body: half(isHalf))
+    let task = Task { try await request.bodyData() }
+    await isHalf.wait { $0 }
+
+    task.cancel()
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
   @Test func `reading a body beyond the limit throws`() async throws {
     let request = HTTPRequest.post("http://example.test/", body: .text("four"))
 
