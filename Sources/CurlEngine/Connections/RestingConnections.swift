@@ -1,6 +1,6 @@
 import CMartletShim
 
-/// The idle HTTP/1 connections.
+/// The connections that have addresses, and which HTTP/1 connections are idle.
 ///
 /// Bytes that arrive on an idle connection answer no request, but libcurl before 8.0 takes them for the response to the
 /// next one. So each connection is checked before a request is sent on it, and abandoned if bytes or its end wait

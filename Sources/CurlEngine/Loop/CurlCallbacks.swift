@@ -61,7 +61,7 @@ enum CurlCallbacks {
     },
     opening: { pointer, _, address in
       guard let pointer, let address else { return -1 }  // CURL_SOCKET_BAD
-      guard handle(pointer, { $0.mayConnect(to: address) }) else { return -1 }
+      guard handle(pointer, { $0.allows(address: address) }) else { return -1 }
       return martlet_socket_new(address)
     },
     closed: { pointer, socket in

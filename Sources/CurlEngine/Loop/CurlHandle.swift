@@ -217,7 +217,7 @@ final class CurlHandle {
   }
 
   /// Whether a connection to an address, in libcurl's form, is allowed.
-  func mayConnect(to address: UnsafeMutableRawPointer) -> Bool {
+  func allows(address: UnsafeMutableRawPointer) -> Bool {
     guard let refusal = loop.connections.addressRefusal else { return true }
     let bytes = [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
       count = buffer.baseAddress.map { Int(martlet_socket_address(address, $0)) } ?? 0

@@ -65,6 +65,18 @@
       #expect(!FileManager.default.fileExists(atPath: folder.path("file")))
     }
 
+    /// A part of it has arrived, so that the connection was not stale.
+    @Test(arguments: Lane.engines) func `a body without close_notify is not requested again`(_ lane: Lane) async throws {
+      let place = try await Place(lane)
+      let request = HTTPRequest.get(place.server.target(1, 200, .cut))
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await place.client.send(request, options: .retry(.standard))
+      }
+
+      #expect(error?.kind == .connectionLost && error?.attempts.count == 1)
+    }
+
     @Test(.needs(.curlWithOpenSSL), arguments: Lane.engines, WireServer.Way.allCases)
     func `allowsMissingCloseNotify accepts a body without close_notify`(_ lane: Lane, _ way: WireServer.Way)
       async throws

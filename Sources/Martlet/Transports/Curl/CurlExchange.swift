@@ -41,11 +41,8 @@
           ending, phase: phase, connectLimit: transfer.job.connectLimit, proxy: transfer.route?.proxy?.name)
       case .violation(let message, let hasHead):
         return HTTPError(.protocolViolation, message, phase: hasHead ? .receiving : .waiting)
-      case .cutBody(let message): return HTTPError(.connectionLost, message, phase: .receiving)
-      case .cutHead:
-        var error = HTTPError(.connectionLost, "the connection ended in the head of the response", phase: .waiting)
-        error.mayBeStaleConnection = false
-        return error
+      case .cutBody(let message): return cut(message, .receiving)
+      case .cutHead: return cut("the connection ended in the head of the response", .waiting)
       case .refusedAddress(let reason):
         let message = "publicAddressesOnly refuses \(transfer.job.origin.host): \(reason)"
         call.note(.guards(.refused(message)))
@@ -54,9 +51,16 @@
         var error = HTTPError(.file, message, phase: .sending)
         error.mayHaveReachedServer = true
         return error
-      case .uploadStopped: return HTTPError(.connectionLost, "the upload was stopped", phase: .sending)
+      case .uploadStopped: return cut("the upload was stopped", .sending)
       case .unavailable: return CurlLibrary.refusal
       }
+    }
+
+    /// The error of a connection that was not stale, because bytes had arrived, or because this side ended it.
+    private func cut(_ message: String, _ phase: HTTPError.Phase) -> HTTPError {
+      var error = HTTPError(.connectionLost, message, phase: phase)
+      error.mayBeStaleConnection = false
+      return error
     }
   }
 
