@@ -66,7 +66,8 @@
     }
 
     /// A part of it has arrived, so that the connection was not stale.
-    @Test(arguments: Lane.engines) func `a body without close_notify is not requested again`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a body without close_notify is not requested again`(_ lane: Lane) async throws
+    {
       let place = try await Place(lane)
       let request = HTTPRequest.get(place.server.target(1, 200, .cut))
 
