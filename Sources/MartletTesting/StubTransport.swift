@@ -109,8 +109,6 @@ extension StubTransport {
       bytes += piece
       context.didSend(piece.count, of: source.length)
     }
-    // Many sequences end without an error when their task is cancelled.
-    try Task.checkCancellation()
     var request = request
     request.body = .data(bytes, contentType: body.contentType)
     request.body?.trailers = body.trailers

@@ -50,13 +50,15 @@ package final class BodySource: ComparedByIdentity {
   ///
   /// The next chunk is requested after `take` has returned. With a length, the bytes that complete it are passed on
   /// only after the source has ended, because they complete the request. A different length throws
-  /// ``HTTPError/Kind/invalidRequest``.
+  /// ``HTTPError/Kind/invalidRequest``. The end of a source whose task is cancelled throws `CancellationError`: many
+  /// sequences then end without an error.
   package func send(to take: (Data) async throws -> Void) async throws {
     begin()
     guard let length else {
-      return try await pass { piece in
+      try await pass { piece in
         if !piece.isEmpty { try await take(piece) }
       }
+      return try Task.checkCancellation()
     }
     var rest = length
     var last: Data?
@@ -66,6 +68,7 @@ package final class BodySource: ComparedByIdentity {
       rest -= Int64(piece.count)
       if rest == 0 { last = piece } else { try await take(piece) }
     }
+    try Task.checkCancellation()
     guard rest == 0 else { throw Self.mismatch("ended after \(length - rest) of the \(length) bytes announced") }
     if let last { try await take(last) }
   }
