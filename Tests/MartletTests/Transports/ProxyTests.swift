@@ -78,6 +78,12 @@ import Testing
     return (address("http"), address("https"))
   }
 
+  @Test(arguments: ["http://a:caf\u{FFFD}@p:1", "http://p\u{FFFD}:1", "p\u{FFFD}"])
+  func `a variable that is not UTF-8 is an error`(_ value: String) {
+    let error = #expect(throws: InvalidInput.self) { try ProxyEnvironment(["all_proxy": value]) }
+    #expect(error?.message == "environment variable all_proxy is not UTF-8")
+  }
+
   @Test func `reads the usual proxy variables of the environment`() throws {
     #expect(try proxies([:]) == (nil, nil))
     #expect(try proxies(["http_proxy": "http://p:1", "https_proxy": "p:2"]) == ("http://p:1", "http://p:2"))
