@@ -453,7 +453,7 @@ int martlet_socket_address(const void *address, uint8_t *bytes) {
 
 int martlet_socket_new(const void *address) {
   const struct socket_address *wanted = address;
-  return socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
+  return martlet_above_streams(socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol));
 }
 
 int martlet_easy_set_number(void *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }

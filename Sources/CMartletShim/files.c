@@ -1,7 +1,10 @@
 #include "CMartletShim.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 // In C, because in Swift the module that declares `struct timespec` depends on the order of imports in all files.
 
@@ -22,4 +25,13 @@ void martlet_set_times(int descriptor, int64_t microseconds) {
   struct timespec times[2] = {time, time};
   // A time that cannot be set is not worth an error.
   (void)!futimens(descriptor, times);
+}
+
+int martlet_above_streams(int descriptor) {
+  if (descriptor < 0 || descriptor > 2) return descriptor;
+  int other = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+  int code = errno;
+  close(descriptor);
+  errno = code;
+  return other;
 }

@@ -66,7 +66,7 @@ bool martlet_thread_start(const char *name, void (*body)(void *), void *context)
   return is_started;
 }
 
-int martlet_wake_new(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+int martlet_wake_new(void) { return martlet_above_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
 void martlet_wake(int descriptor) {
   const uint64_t one = 1;
@@ -75,7 +75,7 @@ void martlet_wake(int descriptor) {
 }
 
 int martlet_poll_new(int wake) {
-  int poll = epoll_create1(EPOLL_CLOEXEC);
+  int poll = martlet_above_streams(epoll_create1(EPOLL_CLOEXEC));
   if (poll < 0) return -1;
   // Edge-triggered: each wake is one event, and the counter need not be read.
   struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = wake};
@@ -195,7 +195,8 @@ static void make_end(void) {
   // Reading returns the end. Bytes written go to the other end, which stays open: otherwise writing would raise a
   // signal. libcurl before 7.80 may be about to write, on a thread that has blocked the signal; that must fail.
   shutdown(pair[0], martlet_curl_tells_before_sending() ? SHUT_RD : SHUT_RDWR);
-  end = pair[0];
+  end = martlet_above_streams(pair[0]);
+  martlet_above_streams(pair[1]);
 }
 
 void martlet_replace_with_end(int descriptor) {
@@ -216,7 +217,7 @@ int64_t martlet_microseconds(void) {
 void martlet_close(int descriptor) { close(descriptor); }
 
 int martlet_memory_file(const void *bytes, size_t count) {
-  int file = memfd_create("martlet", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int file = martlet_above_streams(memfd_create("martlet", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file < 0) return -1;
   for (size_t done = 0; done < count;) {
     ssize_t written = write(file, (const char *)bytes + done, count - done);
@@ -238,7 +239,7 @@ void martlet_set_receive_mark(int socket, int count) {
 
 void martlet_shutdown(int descriptor) { shutdown(descriptor, SHUT_RDWR); }
 
-int martlet_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+int martlet_open(const char *path) { return martlet_above_streams(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)); }
 
 enum { kTCPInfo = 11, kBytesAcknowledged = 120, kBytesReceived = 128 };
 

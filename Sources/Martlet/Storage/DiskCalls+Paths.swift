@@ -1,3 +1,4 @@
+import CMartletShim
 import Foundation
 
 /// System calls for downloads and outboxes.
@@ -30,7 +31,7 @@ extension DiskCalls {
   ///
   /// A temporary file is created at the path, which must be free; `nil` if that fails.
   static func usualMode(_ path: String) -> mode_t? {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    let descriptor = martlet_above_streams(open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666))
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var facts = stat()
@@ -71,7 +72,7 @@ extension DiskCalls {
   static func contents(_ path: String, upTo limit: Int) throws(Failure) -> Data? {
     guard !path.utf8.contains(0) else { throw Failure(code: ENOENT) }
     // Opening a pipe would block without `O_NONBLOCK`.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    let descriptor = martlet_above_streams(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))
     guard descriptor >= 0 else { throw Failure(code: errno) }
     defer { close(descriptor) }
     guard facts(descriptor)?.isFile == true else { return nil }

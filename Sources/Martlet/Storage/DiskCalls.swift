@@ -95,7 +95,7 @@ enum DiskCalls {
     let code = errno
     guard let facts = facts(name, in: folder), facts.isFolder, depth < 16 else { return code }
     // The folder has a name that is reserved for the storage's own files.
-    let inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    let inner = martlet_above_streams(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))
     if inner >= 0 {
       eachName(in: inner) { remove($0, in: inner, depth: depth + 1) }
       close(inner)
@@ -106,7 +106,7 @@ enum DiskCalls {
   /// Calls a closure with each name in an open folder, except `.` and `..`.
   static func eachName(in descriptor: Int32, _ body: (UnsafePointer<CChar>) -> Void) {
     // A new descriptor, because reading names moves its position, and `closedir` closes it.
-    let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let copy = martlet_above_streams(openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     guard copy >= 0 else { return }
     guard let names = fdopendir(copy) else {
       close(copy)

@@ -1,3 +1,4 @@
+import CMartletShim
 import MartletBase
 import Foundation
 
@@ -29,7 +30,7 @@ final class DiskFolder: Sendable {
   /// Only the owner may have write permission. Others may read the folder, because it contains only folders that they
   /// cannot open.
   static func open(_ path: String) throws(HTTPError) -> DiskFolder? {
-    let number = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    let number = martlet_above_streams(openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))
     guard number >= 0 else {
       if errno == ENOENT { return nil }
       let code = errno
@@ -89,14 +90,15 @@ final class DiskFolder: Sendable {
       }
       _ = checked.withLock { $0.insert(folder) }
     }
-    let opened = openat(number, name.path(body: body), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let opened = martlet_above_streams(
+      openat(number, name.path(body: body), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
     return opened >= 0 ? opened : -errno
   }
 
   /// Opens one of the 256 subfolders; `nil` if it does not exist; anything else with its name is removed.
   func openFolder(_ folder: Int) -> DiskDescriptor? {
     let name = DiskName.folderName(folder)
-    let opened = openat(number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    let opened = martlet_above_streams(openat(number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))
     if opened >= 0 { return DiskDescriptor(opened) }
     if errno == ELOOP || errno == ENOTDIR { DiskCalls.remove(name, in: number) }
     return nil

@@ -1,3 +1,4 @@
+import CMartletShim
 import Foundation
 
 /// An open file, closed with its last reference; its errors contain the path.
@@ -12,7 +13,7 @@ struct OpenFile: Sendable {
   ///
   /// Symbolic links are rejected, and opening a pipe does not block.
   static func at(_ path: String, _ flags: Int32) -> OpenFile? {
-    let number = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    let number = martlet_above_streams(open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600))
     return number >= 0 ? OpenFile(descriptor: DiskDescriptor(number), path: path) : nil
   }
 

@@ -1,3 +1,4 @@
+import CMartletShim
 import Foundation
 
 /// The open parent folder of a name that must survive a crash.
@@ -13,7 +14,7 @@ struct ParentFolder {
 
     static let system = Calls(
       open: { path in
-        let descriptor = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = martlet_above_streams(openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         return descriptor >= 0 ? descriptor : -errno
       },
       sync: { DiskCalls.sync($0) })

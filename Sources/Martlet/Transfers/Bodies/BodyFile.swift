@@ -1,3 +1,4 @@
+import CMartletShim
 import Foundation
 
 /// An open file whose bytes are part of a body.
@@ -9,7 +10,7 @@ struct BodyFile: Sendable {
   private init(_ url: URL) throws(HTTPError) {
     let path = url.path(percentEncoded: false)
     name = InvalidInput.printable(path)
-    let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let number = martlet_above_streams(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
     let code = errno
     guard number >= 0 else { throw Self.problem("the body file '\(name)' could not be opened", code) }
     descriptor = DiskDescriptor(number)

@@ -1,3 +1,4 @@
+import CMartletShim
 import MartletBase
 import Foundation
 
@@ -10,7 +11,8 @@ final class DiskTemporary: Sendable {
 
   init(in folder: DiskFolder) throws(HTTPError) {
     let name = DiskName.temporary(process: UInt64(truncatingIfNeeded: getpid()), number: .random(in: .min ... .max))
-    let number = openat(folder.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let number = martlet_above_streams(
+      openat(folder.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600))
     guard number >= 0 else { throw folder.error("cannot be written in", errno) }
     (self.folder, self.name, descriptor) = (folder, name, DiskDescriptor(number))
   }
@@ -36,7 +38,8 @@ final class DiskTemporary: Sendable {
     if isReplacing, DiskCalls.exchange(self.name, in: folder.number, with: file, in: inner.number) {
       isNamed.withLock { $0 = true }
       // The replaced file, which another process may have stored in the last instant.
-      let number = openat(folder.number, self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+      let number = martlet_above_streams(
+        openat(folder.number, self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
       let replaced = number >= 0 ? DiskRecord.header(DiskDescriptor(number)) : nil
       DiskCalls.remove(self.name, in: folder.number)
       return replaced?.bodyFile

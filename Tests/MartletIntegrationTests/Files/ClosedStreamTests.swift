@@ -1,0 +1,78 @@
+#if os(Linux)
+  import CMartletShim
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// A process whose standard input is closed: its number is free for the next file or socket.
+  @Suite(.ownThreads, .hangLimit) struct ClosedStreamTests {
+    /// Whether a descriptor belongs to Martlet: libcurl's own pairs of Unix sockets take any number.
+    private static func isTaken(_ descriptor: Int32) -> Bool {
+      var address = sockaddr_storage()
+      var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+      let code = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+      }
+      return code == 0 ? address.ss_family != sa_family_t(AF_UNIX) : fcntl(descriptor, F_GETFD) >= 0
+    }
+
+    @Test(arguments: Lane.engines)
+    func `no file and no connection takes the number of a closed stream`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
+        let folder = try TemporaryFolder()
+        let server = try MockServer { (request: RecordedRequest) in
+          request.path == "/rest"
+            ? .ok("x", headers: ["Cache-Control": "max-age=600", "Set-Cookie": "a=b; Max-Age=600"])
+            : .raw("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nabc", thenClose: false)
+        }
+        let upload = try folder.write(Data(count: 1000), to: "upload")
+        close(0)
+        let client = lane.client {
+          $0.cache = .disk(folder.url.appending(path: "cache"))
+          $0.timeout = .unlimited
+        }
+
+        _ = try await client.get(RequestTarget(server.url("/rest")))
+        #expect(!Self.isTaken(0))
+        client.start(.put(RequestTarget(server.url("/begun")), body: .file(upload)))
+        #expect(await server.waitForRequests(2))
+        #expect(!Self.isTaken(0))
+        let download = Task {
+          try await client.download(.get(RequestTarget(server.url("/begun"))), to: folder.url.appending(path: "file"))
+        }
+        #expect(await server.waitForRequests(3))
+        #expect(!Self.isTaken(0))
+        download.cancel()
+      }
+    }
+
+    /// What the calls that open a descriptor return; two of the standard streams are closed.
+    private static func openAll(in folder: TemporaryFolder) async throws -> [Int32?] {
+      let path = try folder.write("x", to: "file").path
+      // `struct curl_sockaddr` without its address.
+      let address: [Int32] = [AF_INET, Int32(SOCK_STREAM.rawValue), 0, 0]
+      close(0)
+      close(1)
+      let wake = martlet_wake_new()
+      return [
+        OpenFile.at(path, O_RDONLY)?.number, try DiskFolder.open(folder.url.path)?.number, wake,
+        martlet_poll_new(wake), martlet_open(path),
+        address.withUnsafeBytes { martlet_memory_file($0.baseAddress, 4) },
+        address.withUnsafeBytes { $0.baseAddress.map { martlet_socket_new($0) } },
+        ParentFolder.Calls.system.open(folder.url.path),
+      ]
+    }
+
+    @Test func `each call that opens a descriptor leaves the standard streams alone`() async {
+      await #expect(processExitsWith: .success) {
+        let opened = try await Self.openAll(in: TemporaryFolder())
+
+        #expect(opened.count == 8 && opened.allSatisfy { $0 ?? 0 > 2 }, "\(opened)")
+        #expect(fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0)
+      }
+    }
+  }
+#endif
