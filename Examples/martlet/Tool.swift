@@ -5,18 +5,19 @@ import Martlet
 @main
 enum Tool {
   static func main() async {
-    let code = await run(Array(CommandLine.arguments.dropFirst()))
+    ProgramArguments.reserveStandardStreams()
+    let code = await run()
     HiddenLine.restore()
     exit(code.rawValue)
   }
 
-  private static func run(_ arguments: [String]) async -> ExitCode {
+  private static func run() async -> ExitCode {
     let output = Terminal(STDOUT_FILENO)
     let errors = Terminal(STDERR_FILENO)
     // A reader that goes away is an error of the write, and no reason to die before temporary files are removed.
     signal(SIGPIPE, SIG_IGN)
     do {
-      switch try Arguments.parse(arguments) {
+      switch try Arguments.parse(ProgramArguments.read()) {
       case .help: return print(Help.text, output)
       case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)
       case .doctor: return print("martlet \(HTTPClient.Configuration.version)\n\(HTTPClient().diagnostics)\n", output)
@@ -32,7 +33,6 @@ enum Tool {
       case .load(let command): return await command.run(output, errors)
       case .upload(let command): return await command.run(output, errors)
       case .request(var command):
-        // Before any descriptor is opened, which would take the place of a closed standard input.
         try command.readInput(errors)
         let name = command.output == "-" ? nil : command.output
         let file = try name.map { name throws(UsageError) in try OutputFile(name) }
