@@ -204,10 +204,17 @@ extension HTTPClient {
     public var clock: any Clock<Duration> = ContinuousClock()
 
     /// Returns the current date, for expiration.
-    public var now: @Sendable () -> Date = { Date() }
+    ///
+    /// A date that is not a number counts as 1 January 1970, and other dates as between `Date.distantPast` and
+    /// `Date.distantFuture`.
+    public var now: @Sendable () -> Date = { Date() } { didSet { now = { [now] in now().bounded } } }
 
     /// Returns a random number from 0 up to 1, for the jitter of delays.
-    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ///
+    /// Other numbers count as the nearest of these, and one that is not a number as 0.
+    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) } {
+      didSet { random = { [random] in random().share } }
+    }
 
     var transportSettings = TransportSettings() { didSet { transportIdentity = Self.newIdentity() } }
     private(set) var transportIdentity = Self.newIdentity()
