@@ -9,8 +9,8 @@ import MartletBase
 /// | `10.1.2.3`, `::1`, `[::1]` | this address, in any notation |
 /// | `10.0.0.0/8`, `fd00::/8` | the addresses of this network |
 /// | a name or an address, with a port: `a.example:8080`, `[::1]:8080` | the same, on this port |
-struct NoProxy: Sendable {
-  private enum Entry: Sendable {
+struct NoProxy: Sendable, Equatable {
+  private enum Entry: Sendable, Equatable {
     case everything
     case name(String, port: Int?)
     case network(IPNetwork, port: Int?)

@@ -1,5 +1,6 @@
 import MartletBase
 public import Foundation
+import Synchronization
 
 /// The proxy settings of a client.
 ///
@@ -17,11 +18,23 @@ public import Foundation
 /// ``OriginPattern/proxy(_:)`` or ``OriginPattern/everywhere``. If there are none, or they are rejected, the request
 /// fails with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
 public struct ProxySettings: Sendable {
-  enum Rule: Sendable {
+  enum Rule: Sendable, Equatable {
     case none
     case environment
     case fixed(Proxy, NoProxy)
-    case resolver(@Sendable (URL) async throws -> Proxy?)
+    case resolver(Resolver)
+  }
+
+  /// A closure, which is equal only to itself.
+  final class Resolver: Sendable, Equatable {
+    private static let numbers = Atomic(0)
+
+    let number = numbers.add(1, ordering: .relaxed).newValue
+    let resolve: @Sendable (URL) async throws -> Proxy?
+
+    init(_ resolve: @escaping @Sendable (URL) async throws -> Proxy?) { self.resolve = resolve }
+
+    static func == (left: Resolver, right: Resolver) -> Bool { left === right }
   }
 
   let rule: Rule
@@ -57,7 +70,7 @@ public struct ProxySettings: Sendable {
   ///   limit of the call.
   /// - Returns: The settings.
   public static func resolver(_ resolve: @escaping @Sendable (URL) async throws -> Proxy?) -> ProxySettings {
-    ProxySettings(rule: .resolver(resolve))
+    ProxySettings(rule: .resolver(Resolver(resolve)))
   }
 
   /// Whether there is never a proxy.
@@ -108,11 +121,11 @@ struct ProxyRouter: Sendable {
       if let problem = proxy.problem ?? except.problem { throw problem }
       return except.covers(origin.host, port: origin.port) ? nil : proxy
     case .environment: return try environment?.get().proxy(for: origin)
-    case .resolver(let resolve):
+    case .resolver(let resolver):
       guard let url = Self.url(of: origin) else { return nil }
       let proxy: Proxy?
       do {
-        proxy = try await withAbort(source) { try await resolve(url) }
+        proxy = try await withAbort(source) { try await resolver.resolve(url) }
       } catch let error as HTTPError {
         throw error
       } catch {
