@@ -87,6 +87,11 @@ area(
      "while date > 1e11, date.isFinite { date /= 1000 }",
      'while !mutant("limits-read-seconds-only"), date > 1e11, date.isFinite { date /= 1000 }',
      "LoadGateTests"),
+    ("resting-ignores-idle-time", "RestingConnections",
+     "connection.end = connection.idleTime.map { martlet_microseconds() + $0 }",
+     'if !mutant("resting-ignores-idle-time") {\n'
+     "      connection.end = connection.idleTime.map { martlet_microseconds() + $0 }\n    }",
+     "IdleTimeTests"),
     ("lookups-tell-always", "AbandonedLookups",
      "hidesEnds = (0x080900", 'hidesEnds = !mutant("lookups-tell-always") && (0x080900',
      "AbandonedLookupsTests"),

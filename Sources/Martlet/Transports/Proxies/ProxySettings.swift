@@ -47,7 +47,7 @@ public struct ProxySettings: Sendable {
   /// `https_proxy` is for https URLs, `http_proxy` for http URLs, `all_proxy` for both; hosts in `no_proxy` are reached
   /// directly. All but `http_proxy` are also read in upper case. In a CGI process, with `REQUEST_METHOD` in its
   /// environment, nothing is read, because a client of the server could set the variables. A value without a scheme is
-  /// an `http` proxy.
+  /// an `http` proxy. Malformed entries of `no_proxy` cover no host; ``HTTPClient/diagnostics`` lists them.
   public static let environment = ProxySettings(rule: .environment)
 
   /// One proxy for all hosts except some.
@@ -55,8 +55,9 @@ public struct ProxySettings: Sendable {
   /// - Parameters:
   ///   - proxy: The proxy.
   ///   - hosts: The hosts to reach directly. `example.com` and `.example.com` match this name and all its subdomains,
-  ///     `10.1.2.3` or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow a
-  ///     name or an address (`a.example:8080`, `[::1]:8080`). Names are compared, never resolved.
+  ///     `10.1.2.3` or `::1` an address, `10.0.0.0/8`, `192.168.*` or `fd00::/8` a network, `<local>` names without a
+  ///     dot, `*` everything; a port may follow a name or an address (`a.example:8080`, `[::1]:8080`). Names are
+  ///     compared, never resolved.
   /// - Returns: The settings. A malformed host makes every request throw ``HTTPError/Kind/invalidRequest``.
   public static func proxy(_ proxy: Proxy, except hosts: [String] = []) -> ProxySettings {
     ProxySettings(rule: .fixed(proxy, NoProxy(hosts)))
@@ -110,6 +111,9 @@ struct ProxyRouter: Sendable {
   }
 
   var isDirect: Bool { if case .none = rule { true } else { false } }
+
+  /// Settings of the environment that have no effect, for ``HTTPClient/Diagnostics``.
+  var remarks: [String] { (try? environment?.get())?.remarks ?? [] }
 
   /// The proxy for an origin, or `nil` for none.
   ///
