@@ -42,6 +42,8 @@ enum {
   kOptSeekData = kObject + 168,
   kOptOpenSocketFunction = kFunction + 163,
   kOptOpenSocketData = kObject + 164,
+  kOptDNSCacheTimeout = kLong + 92,
+  kOptConnectOnly = kLong + 141,
   kOptProtocols = kLong + 181,
   kOptCloseSocketFunction = kFunction + 208,
   kOptCloseSocketData = kObject + 209,
@@ -451,6 +453,13 @@ int martlet_socket_address(const void *address, uint8_t *bytes) {
   return 0;
 }
 
+int martlet_socket_name(const void *address, void *bytes, int room) {
+  const struct socket_address *wanted = address;
+  if (wanted->type != SOCK_STREAM || wanted->length > (unsigned)room) return 0;
+  memcpy(bytes, (const char *)address + offsetof(struct socket_address, address), wanted->length);
+  return (int)wanted->length;
+}
+
 int martlet_socket_new(const void *address) {
   const struct socket_address *wanted = address;
   return martlet_above_streams(socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol));
@@ -590,6 +599,27 @@ void *martlet_multi_new(const martlet_multi_callbacks *callbacks, void *loop, lo
   }
   keep_wake_pair(multi);
   return multi;
+}
+
+int martlet_multi_set_limits(void *multi, long per_host, long total) {
+  int code = curl.multi_setopt(multi, kMultiMaxHostConnections, per_host);
+  return code ? code : curl.multi_setopt(multi, kMultiMaxTotalConnections, total);
+}
+
+void *martlet_scout_new(const char *url, int (*opening)(void *, int, void *), void *scout) {
+  void *easy = curl.easy_init();
+  if (!easy) return NULL;
+  // Never an existing connection, and never a request.
+  if (curl.easy_setopt(easy, kOptURL, url) || curl.easy_setopt(easy, kOptOpenSocketFunction, opening) ||
+      curl.easy_setopt(easy, kOptOpenSocketData, scout) || curl.easy_setopt(easy, kOptDNSCacheTimeout, -1L) ||
+      curl.easy_setopt(easy, kOptConnectOnly, 1L) || curl.easy_setopt(easy, martlet_opt_fresh_connect, 1L) ||
+      curl.easy_setopt(easy, martlet_opt_proxy, "") || curl.easy_setopt(easy, kOptNoProxy, "") ||
+      curl.easy_setopt(easy, kOptNoSignal, 1L)) {
+    curl.easy_cleanup(easy);
+    return NULL;
+  }
+  curl.easy_setopt(easy, kOptQuickExit, 1L);
+  return easy;
 }
 
 void martlet_multi_free(void *multi) { curl.multi_cleanup(multi); }

@@ -17,13 +17,16 @@ public final class BlackHole: Sendable {
   /// Opens the listener and fills its queue, which takes a fraction of a second.
   ///
   /// - Throws: ``MockServerError`` if the system refuses a socket.
-  public init() throws {
-    let listener = try Sockets.listen(backlog: 0)
+  public convenience init() throws { try self.init(port: 0, host: 1) }
+
+  /// Opens the listener on a port of 127.0.0.`host`.
+  init(port number: Int, host: UInt8) throws {
+    let listener = try Sockets.listen(backlog: 0, port: number, host: host)
     var opened = [listener.socket]
     do {
       // One attempt after the other, until one keeps waiting.
       for _ in 0..<256 {
-        let client = try Sockets.startConnecting(to: listener.port)
+        let client = try Sockets.startConnecting(to: listener.port, host: host)
         opened.append(client)
         var poller = Poller()
         poller.add(client, reads: false, writes: true)

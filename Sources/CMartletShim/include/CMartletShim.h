@@ -106,6 +106,8 @@ int martlet_easy_prepare(
 int martlet_socket_address(const void *address, uint8_t *bytes);
 /// Creates a socket for such an address, or returns -1.
 int martlet_socket_new(const void *address);
+/// Copies the address with its port, as `martlet_connect` takes it. Returns its length, or 0 if it is not for TCP.
+int martlet_socket_name(const void *address, void *bytes, int room);
 /// Options that Swift sets; the numbers are part of libcurl's binary interface.
 enum {
   martlet_opt_http_header = 10023,
@@ -255,6 +257,11 @@ void martlet_list_free(void *_Nullable list);
 
 void *_Nullable martlet_multi_new(
     const martlet_multi_callbacks *callbacks, void *loop, long per_host, long total);
+/// Changes the limits of `martlet_multi_new`; 0 means none.
+int martlet_multi_set_limits(void *multi, long per_host, long total);
+/// Creates a handle that passes each address of a host to `opening`, which must refuse it.
+void *_Nullable martlet_scout_new(
+    const char *url, int (*opening)(void *_Nullable scout, int purpose, void *_Nullable address), void *scout);
 void martlet_multi_free(void *multi);
 int martlet_multi_add(void *multi, void *easy);
 int martlet_multi_remove(void *multi, void *easy);
@@ -355,6 +362,16 @@ void martlet_keep_from_children(int descriptor);
 int martlet_copy_unwritten(int descriptor, bool may_be_event);
 /// Replaces a connection with one that has ended; the descriptor stays.
 void martlet_replace_with_end(int descriptor);
+/// Starts connecting to an address, bound like the socket `like` if `is_bound`. Returns the socket, or -1.
+int martlet_connect(const void *address, int length, int like, bool is_bound);
+/// Whether a socket still connects.
+bool martlet_is_connecting(int socket);
+/// Whether an attempt of `martlet_connect` has succeeded: 1, -1 if it failed, 0 if it continues.
+int martlet_connect_result(int socket);
+/// Replaces a descriptor with another one, which is closed.
+bool martlet_replace(int descriptor, int other);
+/// Writes the numeric text of an address from `martlet_socket_name`.
+bool martlet_address_text(const void *address, int length, char *text, int room);
 /// The time of a monotonic clock, in microseconds.
 int64_t martlet_microseconds(void);
 /// The total number of bytes that were read from a TCP socket; -1 if the system does not report it.

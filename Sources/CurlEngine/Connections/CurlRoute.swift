@@ -117,7 +117,9 @@ package final class CurlRoute: Sendable {
     if status >= 300 { return CurlRefusal(status: status, isOfCredentials: status == 407 || status == 401) }
     // CURLPX_NO_AUTH, CURLPX_USER_REJECTED
     let problem = martlet_easy_number(easy, CInt(martlet_info_proxy_problem))
-    return [12, 33].contains(problem) ? CurlRefusal(status: nil, isOfCredentials: true) : nil
+    guard [12, 33].contains(problem) else { return nil }
+    let hadCredentials = proxy?.user != nil || proxy?.password != nil
+    return CurlRefusal(status: nil, isOfCredentials: true, hadCredentials: hadCredentials, isOfMethods: problem == 12)
   }
 }
 

@@ -18,6 +18,10 @@ struct RestingConnections {
     /// Its socket, known from the end of its first transfer on.
     fileprivate(set) var socket: CInt?
     fileprivate var isIdle = false
+    /// The server's limit for the idle time, in microseconds.
+    var idleTime: Int64?
+    /// When to reuse it at the latest, if the server has said so.
+    fileprivate var end: Int64?
     fileprivate var isClosed = false
     /// The OpenSSL or GnuTLS object, if it has one.
     fileprivate var tls: UnsafeMutableRawPointer?
@@ -82,6 +86,7 @@ struct RestingConnections {
     if let known = connection.tls, martlet_tls_has_read(known, carrier == nil ? socket : -1) { return socket }
     if let carrier, martlet_tls_has_read(carrier, socket) { return socket }
     connection.isIdle = true
+    connection.end = connection.idleTime.map { martlet_microseconds() + $0 }
     return nil
   }
 
@@ -110,6 +115,10 @@ struct RestingConnections {
   /// Returns `nil` if it is not idle.
   func check(_ connection: Connection) -> Bool? {
     guard connection.isIdle, let socket = connection.socket else { return nil }
+    if let end = connection.end, end <= martlet_microseconds() {
+      connection.isIdle = false
+      return true
+    }
     guard withUnsafePointer(to: socket, { martlet_is_any_readable($0, 1) }) else { return false }
     // TLS inside a proxy's TLS connection cannot be read from the socket alone.
     if connection.carrier == nil, let known = connection.tls, martlet_tls_is_quiet(known, socket) { return false }

@@ -61,8 +61,11 @@ enum CurlCallbacks {
     },
     opening: { pointer, _, address in
       guard let pointer, let address else { return -1 }  // CURL_SOCKET_BAD
-      guard handle(pointer, { $0.allows(address: address) }) else { return -1 }
-      return martlet_socket_new(address)
+      return handle(pointer) { handle in
+        if handle.allows(address: address) { return handle.loop.newSocket(for: handle, to: address) }
+        handle.loop.refused(handle)
+        return -1
+      }
     },
     closed: { pointer, socket in
       if let pointer { loop(pointer) { $0.closed(socket) } }

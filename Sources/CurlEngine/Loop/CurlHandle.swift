@@ -54,6 +54,8 @@ final class CurlHandle {
   private var isLogging = false
   /// The OpenSSL or GnuTLS object of a connection that the transfer has made.
   private(set) var tls: UnsafeMutableRawPointer?
+  /// The address of a connection that took the place of libcurl's own.
+  var racedAddress: SocketAddress?
   /// The OpenSSL object of the TLS connection to a proxy that carries it.
   var proxyTLS: UnsafeMutableRawPointer?
 
@@ -405,7 +407,7 @@ final class CurlHandle {
   func release() {
     transfer?.handle = nil
     transfer = nil
-    (resting, connectionNumber, stream, tls, proxyTLS) = (nil, nil, nil, nil, nil)
+    (resting, connectionNumber, stream, tls, proxyTLS, racedAddress) = (nil, nil, nil, nil, nil, nil)
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
     (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
@@ -430,7 +432,7 @@ final class CurlHandle {
       return CurlConnection(addresses: nil, isReused: isReused)
     }
     let addresses = CurlAddresses(
-      remoteAddress: text(CInt(martlet_info_remote_address)), remotePort: remotePort,
+      remoteAddress: racedAddress?.text ?? text(CInt(martlet_info_remote_address)), remotePort: remotePort,
       localAddress: text(CInt(martlet_info_local_address)), localPort: port(CInt(martlet_info_local_port)))
     resting?.addresses = addresses
     return CurlConnection(addresses: addresses, isReused: isReused)

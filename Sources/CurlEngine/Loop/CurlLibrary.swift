@@ -45,6 +45,12 @@ package enum CurlLibrary {
   /// 8.5.0 logs them without the chunked coding.
   package static let showsRawBody = martlet_curl_version() != 0x080500
 
+  /// Whether libcurl sets no timer for the next address of a host after a refused one.
+  static let forgetsNextAddress = martlet_curl_version() < 0x080400
+
+  /// Whether libcurl connects to several addresses of one family at the same time.
+  static let racesAddresses = martlet_curl_version() >= 0x081000
+
   static let hasHTTP2 = martlet_curl_has_http2()
 
   /// Whether libcurl takes a malformed chunk size such as `0x1` for 0.

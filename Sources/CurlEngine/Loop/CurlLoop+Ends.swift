@@ -39,12 +39,15 @@ extension CurlLoop {
     }
   }
 
-  private func noteEnded(_ multi: UnsafeMutableRawPointer) {
+  func noteEnded(_ multi: UnsafeMutableRawPointer) {
     for transfer in unwanted { transfer.handle.map { ended.append(($0, 42)) } }  // ABORTED_BY_CALLBACK
     unwanted.removeAll()
     var code: CInt = 0
     while let easy = martlet_multi_next_done(multi, &code) {
-      guard let handle = handles[easy] else { continue }
+      guard let handle = handles[easy] else {
+        endScout(easy, multi)
+        continue
+      }
       let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
       ended.append((handle, code))

@@ -63,6 +63,10 @@ final class CurlLoop {
   private var sleepsUntil: Int64?
   private var answer: AwaitedAnswer
   private var lookups: AbandonedLookups
+  var addresses = AddressRaces()
+  var scouts: [UnsafeMutableRawPointer: AddressScout] = [:]
+  /// The handles for which libcurl has to try the next address.
+  var unproceeded: [UnsafeMutableRawPointer] = []
 
   var connections: CurlConnectionSettings { mailbox.settings }
 
@@ -167,7 +171,7 @@ final class CurlLoop {
   func close() {
     // Freed before the multi handle, whose connections call back once more.
     free = []
-    handles = [:]
+    (handles, scouts) = ([:], [:])
     if let multi { martlet_multi_free(multi) }
     multi = nil
     lookups.endAll()
@@ -185,6 +189,7 @@ final class CurlLoop {
       self.deadline = nil
       _ = martlet_multi_act(multi, -1, 0)
     }
+    if !addresses.isIdle || !unproceeded.isEmpty { lookAtAddresses(multi) }
     if !mayHoldMore.isEmpty { readOn(multi) }
     if !joinable.isEmpty { joinWaiting(multi) }
     takeEnded(multi)
@@ -329,6 +334,7 @@ final class CurlLoop {
   /// unknown.
   private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     handle.leaveConnection(.surely)
+    if !addresses.isIdle { endRace(handle) }
     let transfer = handle.transfer
     // Before another transfer gets the connection.
     if let transfer {
@@ -401,7 +407,7 @@ final class CurlLoop {
   // MARK: Sockets and time
 
   private var nextTime: Int64? {
-    if !mayHoldMore.isEmpty || !joinable.isEmpty { return 0 }
+    if !mayHoldMore.isEmpty || !joinable.isEmpty || !unproceeded.isEmpty { return 0 }
     var end = idleSince.map { $0 + connections.idleLifetime }
     if let deadline { end = min(end ?? deadline, deadline) }
     if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
@@ -409,11 +415,14 @@ final class CurlLoop {
     if let time = marks.time { end = min(end ?? time, time) }
     if let time = uploads.time { end = min(end ?? time, time) }
     if let time = lookups.time { end = min(end ?? time, time) }
+    if !addresses.isIdle, let time = addresses.time { end = min(end ?? time, time) }
     return end
   }
 
   func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
-    guard let watch = watches[event.socket] else { return lookups.act(on: event.socket) }
+    guard let watch = watches[event.socket] else {
+      return raced(event.socket) ? () : lookups.act(on: event.socket)
+    }
     guard watch.wanted != 0 else {
       if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }
       return ignore(event.socket)
@@ -438,6 +447,7 @@ final class CurlLoop {
 
   func watch(_ socket: CInt, _ what: CInt, for easy: UnsafeMutableRawPointer?) {
     guard socket >= 0 else { return }
+    if what & 1 != 0, !addresses.isEmpty { connected(socket) }
     // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
     var known = watches[socket, default: CurlWatch()]
     if !known.isConnection {
@@ -480,21 +490,10 @@ final class CurlLoop {
   /// Forgets a closed socket; the system removes it from the poll set by itself.
   func closed(_ socket: CInt) {
     watches[socket] = nil
+    if !addresses.isEmpty { mustProceed(addresses.closed(socket)) }
     marks.closed(socket)
     resting.closed(socket)
     // The next socket may have its number.
     if socket == answer.socket { _ = answer.takeSocket() }
   }
-}
-
-/// A socket: the events registered with the system, and those that libcurl wants.
-struct CurlWatch {
-  var registered: CInt = 0
-  var wanted: CInt = 0
-  /// Whether its closing is reported to ``CurlLoop/closed(_:)``.
-  ///
-  /// It may then stay in the poll set while it is idle.
-  var isConnection = false
-  /// The last handle that wanted events of the socket.
-  var easy: UnsafeMutableRawPointer?
 }

@@ -27,6 +27,8 @@ package struct ResponseHeadReader {
     /// The announced length; `nil` if there is none, or if it needs a closer look.
     var length: Int64?
     var lengthCount = 0
+    /// The time for which the server keeps the idle connection, in microseconds, if it says so.
+    var idleTime: Int64?
   }
 
   enum Step {
@@ -199,6 +201,7 @@ package struct ResponseHeadReader {
 
   private mutating func note(_ line: UnsafeBufferPointer<UInt8>, _ colon: Int, _ value: Range<Int>) {
     switch colon {
+    case 10 where Self.isNamed(line, "keep-alive"): framing.idleTime = IdleTime.announced(line[value])
     case 14 where Self.isNamed(line, "content-length"):
       framing.lengthCount += 1
       let length = FieldSyntax.parseDigits(line[value]).flatMap { Int64(exactly: $0) }

@@ -61,4 +61,13 @@ struct GoAway {
 package struct CurlRefusal: Sendable {
   package var status: Int?
   package var isOfCredentials: Bool
+  /// Whether the proxy received credentials, or could have.
+  package var hadCredentials = true
+  /// Whether the proxy chose no method of authentication (RFC 1928 §3).
+  package var isOfMethods = false
+
+  package init(status: Int?, isOfCredentials: Bool, hadCredentials: Bool = true, isOfMethods: Bool = false) {
+    (self.status, self.isOfCredentials) = (status, isOfCredentials)
+    (self.hadCredentials, self.isOfMethods) = (hadCredentials, isOfMethods)
+  }
 }

@@ -1,3 +1,4 @@
+import MartletBase
 import CMartletShim
 
 extension CurlTransfer {
@@ -39,6 +40,6 @@ extension CurlTransfer {
   /// minutes, and tries the next address of a host after a part of its limit.
   var connectTimeout: Int {
     guard let limit = job.connectLimit else { return 1 << 30 }
-    return Int(clamping: min(limit.components.seconds, 1 << 20)) * 1000 + 1000
+    return Int(clamping: min(limit.clampedComponents.seconds, 1 << 20)) * 1000 + 1000
   }
 }

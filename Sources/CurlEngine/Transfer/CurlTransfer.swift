@@ -271,6 +271,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       overhead = OverheadMeter()
     }
     life.open(end, isAlone: isHTTP1)
+    if isHTTP1, let time = head.framing.idleTime { handle?.resting?.idleTime = time }
     handle?.noteConnection()
     sink.didReceiveHead(head.status, arrival.timing)
     let body = CurlBody(expected: life.expected, decoder: decoder, source: self)

@@ -30,20 +30,24 @@ final class ClientSettings: Sendable {
   /// A problem of the configuration that prevents all requests, or `nil`.
   let problem: InvalidInput?
   private let transportProblem: InvalidInput?
+  private let transportSettings: TransportSettings
 
   /// Whether a TLS file could not be read for a temporary reason.
   let isUnread: Bool
 
   init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
     self.configuration = configuration
-    if let previous, previous.configuration.transportIdentity == configuration.transportIdentity {
+    transportSettings = configuration.transportSettings
+    if let previous, previous.configuration.transportIdentity == configuration.transportIdentity,
+      previous.transportSettings.isSame(as: transportSettings)
+    {
       transport = previous.transport
       partition = previous.partition
       transportProblem = previous.transportProblem
     } else {
-      transportProblem = configuration.transportSettings.problem
-      transport = configuration.transport.prepared(for: configuration.transportSettings)
-      partition = NetworkPartition(configuration.transportSettings, identity: configuration.transportIdentity)
+      transportProblem = transportSettings.problem
+      transport = configuration.transport.prepared(for: transportSettings)
+      partition = NetworkPartition(transportSettings)
     }
     if let previous, previous.configuration.cookiesIdentity == configuration.cookiesIdentity {
       jar = previous.jar
@@ -64,7 +68,7 @@ final class ClientSettings: Sendable {
     } else {
       instruments = InstrumentFeed(configuration.instruments)
     }
-    isUnread = configuration.transportSettings.tls.isUnread
+    isUnread = transportSettings.tls.isUnread
     problem =
       transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
       ?? configuration.bandwidth?.problem ?? configuration.deadlineHeader?.problem

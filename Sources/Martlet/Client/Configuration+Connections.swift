@@ -3,40 +3,40 @@ extension HTTPClient.Configuration {
   ///
   /// Requires the Linux engine; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var proxy: ProxySettings {
-    get { transportSettings.proxy }
-    set { transportSettings.proxy = newValue }
+    get { ownSettings.proxy }
+    set { ownSettings.proxy = newValue }
   }
 
   /// IP addresses of hosts, used instead of a name lookup; empty by default.
   ///
   /// See ``TransportSettings/resolve``.
   public var resolve: [String: [String]] {
-    get { transportSettings.resolve }
-    set { transportSettings.resolve = newValue }
+    get { ownSettings.resolve }
+    set { ownSettings.resolve = newValue }
   }
 
   /// The path of a Unix domain socket for all requests; `nil` by default.
   ///
   /// See ``TransportSettings/unixSocket``.
   public var unixSocket: String? {
-    get { transportSettings.unixSocket }
-    set { transportSettings.unixSocket = newValue }
+    get { ownSettings.unixSocket }
+    set { ownSettings.unixSocket = newValue }
   }
 
   /// The local IP address or interface name that connections are made from; `nil` by default.
   ///
   /// See ``TransportSettings/localInterface``.
   public var localInterface: String? {
-    get { transportSettings.localInterface }
-    set { transportSettings.localInterface = newValue }
+    get { ownSettings.localInterface }
+    set { ownSettings.localInterface = newValue }
   }
 
   /// The idle lifetime of a connection; 60 seconds by default.
   ///
   /// See ``TransportSettings/idleConnectionLifetime``.
   public var idleConnectionLifetime: Duration {
-    get { transportSettings.idleConnectionLifetime }
-    set { transportSettings.idleConnectionLifetime = newValue }
+    get { ownSettings.idleConnectionLifetime }
+    set { ownSettings.idleConnectionLifetime = newValue }
   }
 }
 

@@ -4,8 +4,10 @@ extension HTTPClient {
   /// On Linux this loads libcurl, unless a request has already done so. Nothing is sent.
   public nonisolated var diagnostics: Diagnostics {
     let transport = core.settings.transport
-    return (transport as? any DiagnosableTransport)?.diagnostics
-      ?? Diagnostics(loader: .other("\(type(of: transport))"))
+    var facts =
+      (transport as? any DiagnosableTransport)?.diagnostics ?? Diagnostics(loader: .other("\(type(of: transport))"))
+    facts.remarks += ProxyRouter(core.settings.configuration.proxy).remarks
+    return facts
   }
 
   /// The loader of a client, and its capabilities on this machine.
@@ -57,7 +59,7 @@ extension HTTPClient {
     /// The maximum number of open file descriptors, counted up to 65,536.
     public var descriptorLimit: Int?
 
-    /// Known weaknesses of this libcurl, and how Martlet guards against them.
+    /// Known weaknesses of this libcurl and how Martlet guards against them, and settings without effect.
     public var remarks: [String] = []
 
     /// One line for each property.

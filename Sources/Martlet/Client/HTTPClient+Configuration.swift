@@ -45,12 +45,7 @@ extension HTTPClient {
     /// Guards that reject disallowed destinations, also of redirects and middleware; empty by default.
     ///
     /// Adding ``RequestGuard/publicAddressesOnly`` makes the client open new connections.
-    public var guards: [RequestGuard] = [] {
-      didSet {
-        guardRules = GuardRules(guards)
-        if transportSettings.addresses != guardRules.addresses { transportSettings.addresses = guardRules.addresses }
-      }
-    }
+    public var guards: [RequestGuard] = [] { didSet { guardRules = GuardRules(guards) } }
 
     /// Middleware that runs once per call, the first one outermost.
     public var middleware: [any Middleware] = []
@@ -68,27 +63,15 @@ extension HTTPClient {
     /// engine, each streamed response and each streamed request body has its own connection, so that a slow reader or
     /// body does not hold up other requests, unless only one connection is allowed. The system's loaders do not report
     /// the version in time: for them this is the maximum number of requests.
+    ///
+    /// Unless it is set, it is at least the upper bound of ``ConcurrencyPolicy/adaptive(_:)``.
     public var maximumConnectionsPerHost: Int {
-      get { transportSettings.maximumConnectionsPerHost }
-      set { transportSettings.maximumConnectionsPerHost = max(1, newValue) }
+      get { perHost ?? max(ownSettings.maximumConnectionsPerHost, concurrency.bounds?.upperBound ?? 1) }
+      set { perHost = max(1, newValue) }
     }
 
     /// How many requests to one origin may be in progress; ``ConcurrencyPolicy/automatic`` by default.
-    public var concurrency = ConcurrencyPolicy.automatic {
-      didSet {
-        guard concurrency.rule != oldValue.rule else { return }
-        transportSettings.maximumRequestsPerHost = nil
-        switch concurrency.rule {
-        case .automatic: break
-        case .fixed(let limit): transportSettings.maximumRequestsPerHost = max(1, limit)
-        case .adaptive(let bounds):
-          // Each request needs a connection over HTTP/1, or a hundredth of one.
-          transportSettings.maximumRequestsPerHost = max(1, bounds.upperBound)
-          maximumConnectionsPerHost = max(maximumConnectionsPerHost, bounds.upperBound)
-          maximumConnections = max(maximumConnections, bounds.upperBound)
-        }
-      }
-    }
+    public var concurrency = ConcurrencyPolicy.automatic
 
     /// Whether requests to an origin that cannot be reached fail at once; ``CircuitBreaker/off`` by default.
     public var circuitBreaker = CircuitBreaker.off
@@ -100,9 +83,11 @@ extension HTTPClient {
     ///
     /// With HTTP/1 this also limits the number of requests. With HTTP/2, up to 100 requests to one host count as one.
     /// With the Linux engine, an exchange that ends during its name lookup counts until the lookup ends.
+    ///
+    /// Unless it is set, it is at least the upper bound of ``ConcurrencyPolicy/adaptive(_:)``.
     public var maximumConnections: Int {
-      get { transportSettings.maximumConnections }
-      set { transportSettings.maximumConnections = max(1, newValue) }
+      get { connections ?? max(ownSettings.maximumConnections, concurrency.bounds?.upperBound ?? 1) }
+      set { connections = max(1, newValue) }
     }
 
     /// The maximum number of engine threads on Linux; 1 by default, at most 64.
@@ -115,8 +100,8 @@ extension HTTPClient {
     /// less than 1 are treated as 1, and values greater than 64 as 64. The system's loaders and other transports ignore
     /// this.
     public var engineThreads: Int {
-      get { transportSettings.engineThreads }
-      set { transportSettings.engineThreads = min(max(1, newValue), 64) }
+      get { ownSettings.engineThreads }
+      set { ownSettings.engineThreads = min(max(1, newValue), 64) }
     }
 
     /// The bandwidth limit of all requests together, in body bytes per second; `nil`, the default, for none.
@@ -139,8 +124,6 @@ extension HTTPClient {
     public var dataBudget = DataBudget.off {
       didSet {
         if dataBudget != oldValue { dataLedger = dataBudget.bytes.map { _ in DataLedger(dataBudget) } }
-        (transportSettings.allowsExpensiveNetworks, transportSettings.allowsConstrainedNetworks) =
-          (dataBudget.allowsExpensiveNetworks, dataBudget.allowsConstrainedNetworks)
       }
     }
 
@@ -149,8 +132,8 @@ extension HTTPClient {
     /// After a change the client opens new connections, and does not use responses or cookies received under earlier
     /// settings.
     public var tls: TLSSettings {
-      get { transportSettings.tls }
-      set { transportSettings.tls = newValue }
+      get { ownSettings.tls }
+      set { ownSettings.tls = newValue }
     }
 
     /// The cookie storage; ``CookieStore/memory`` by default.
@@ -204,12 +187,42 @@ extension HTTPClient {
     public var clock: any Clock<Duration> = ContinuousClock()
 
     /// Returns the current date, for expiration.
-    public var now: @Sendable () -> Date = { Date() }
+    ///
+    /// A date that is not a number counts as 1 January 1970, and other dates as between `Date.distantPast` and
+    /// `Date.distantFuture`.
+    public var now: @Sendable () -> Date = { Date() } { didSet { now = { [now] in now().bounded } } }
 
     /// Returns a random number from 0 up to 1, for the jitter of delays.
-    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ///
+    /// Other numbers count as the nearest of these, and one that is not a number as 0.
+    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) } {
+      didSet { random = { [random] in random().share } }
+    }
 
-    var transportSettings = TransportSettings() { didSet { transportIdentity = Self.newIdentity() } }
+    /// The settings that are set here, without those that follow from others.
+    var ownSettings = TransportSettings()
+    private var perHost: Int?
+    private var connections: Int?
+
+    /// The settings for the transport.
+    var transportSettings: TransportSettings {
+      var settings = ownSettings
+      settings.maximumConnectionsPerHost = maximumConnectionsPerHost
+      settings.maximumConnections = maximumConnections
+      settings.maximumRequestsPerHost =
+        switch concurrency.rule {
+        case .automatic: nil
+        case .fixed(let limit): max(1, limit)
+        // Each request needs a connection over HTTP/1, or a hundredth of one.
+        case .adaptive(let bounds): max(1, bounds.upperBound)
+        }
+      settings.addresses = guardRules.addresses
+      settings.allowsExpensiveNetworks = dataBudget.allowsExpensiveNetworks
+      settings.allowsConstrainedNetworks = dataBudget.allowsConstrainedNetworks
+      return settings
+    }
+
+    /// The number of the transport that was set.
     private(set) var transportIdentity = Self.newIdentity()
     private(set) var cookiesIdentity = Self.newIdentity()
     private(set) var instrumentsIdentity = Self.newIdentity()

@@ -160,7 +160,9 @@ public struct HTTPResponse: Sendable {
   }
 
   /// The URL of the response, after redirects.
-  public var url: URL { finalRequest.url ?? URL(fileURLWithPath: "/") }
+  ///
+  /// It is always absolute. The relative target of a response made for a test is resolved against `http://localhost/`.
+  public var url: URL { finalRequest.url ?? finalRequest.localURL }
 
   /// The media type of the body, or `nil` if it is missing or malformed.
   public var contentType: MediaType? { headers["Content-Type"].flatMap { MediaType($0) } }

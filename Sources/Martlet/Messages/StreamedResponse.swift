@@ -172,4 +172,10 @@ public struct StreamedResponse: Sendable {
 extension HTTPRequest {
   /// The complete URL without credentials, or `nil` if the target is relative or malformed.
   public var url: URL? { (try? target.resolve(against: nil, adding: query))?.url }
+
+  /// The URL of a request that was not sent, with `http://localhost/` as the base URL.
+  var localURL: URL {
+    let resolved = try? target.resolve(against: "http://localhost/", adding: query)
+    return resolved?.url ?? URL(string: "http://localhost/") ?? URL(fileURLWithPath: "/")
+  }
 }

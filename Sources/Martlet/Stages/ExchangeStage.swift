@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The last stage: one exchange on the wire, within its limits.
 struct ExchangeStage: Stage {
   private let transport: any Transport
@@ -67,7 +69,7 @@ struct ExchangeStage: Stage {
     let call = context.call
     guard let end = call.end, !request.headers.contains(header.name) else { return }
     guard let origin = try? request.target.resolve(against: nil).origin, header.applies(to: origin) else { return }
-    let remaining = end - call.core.timeline.now() - header.margin
+    let remaining = (end - call.core.timeline.now()).adding(.zero - header.margin.bounded)
     guard remaining > .zero else {
       var error = call.endError
       error.message += ", less the margin of the deadline header"

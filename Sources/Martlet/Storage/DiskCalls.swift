@@ -131,6 +131,7 @@ enum DiskCalls {
 struct DiskFacts: Equatable {
   var isFile: Bool
   var isFolder: Bool
+  var isSocket: Bool
   var isOwn: Bool
   /// Whether the group or other users may write.
   var isOpenToOthers: Bool
@@ -149,6 +150,7 @@ struct DiskFacts: Equatable {
   init(_ facts: stat) {
     isFile = facts.st_mode & S_IFMT == S_IFREG
     isFolder = facts.st_mode & S_IFMT == S_IFDIR
+    isSocket = facts.st_mode & S_IFMT == S_IFSOCK
     isOwn = facts.st_uid == geteuid()
     isOpenToOthers = facts.st_mode & 0o022 != 0
     isPrivate = facts.st_mode & 0o077 == 0

@@ -20,11 +20,10 @@ struct NetworkPartition: Sendable, Hashable {
   /// A closure has a meaning only in this process.
   let isLasting: Bool
 
-  /// `identity` is the number of the settings, for settings that cannot be compared.
-  init(_ settings: TransportSettings, identity: Int) {
+  init(_ settings: TransportSettings) {
     let who = Self.trust(settings.tls) + Self.addresses(settings)
     var way: [String] = []
-    if let proxy = settings.proxy.partition(identity) { way.append("proxy \(proxy)") }
+    if let proxy = settings.proxy.partition { way.append("proxy \(proxy)") }
     if let interface = settings.localInterface { way.append("interface \(interface)") }
     authority = Self.digest(who)
     name = way.isEmpty ? authority : Self.digest([authority] + way)
@@ -74,12 +73,12 @@ extension ProxySettings {
   private static let process = UInt64.random(in: 0...UInt64.max)
 
   /// Identifies the settings without passwords; `nil` if there is never a proxy.
-  fileprivate func partition(_ identity: Int) -> String? {
+  fileprivate var partition: String? {
     switch rule {
     case .none: nil
     case .environment: (try? ProxyEnvironment(ProcessInfo.processInfo.environment))?.partition
     case .fixed(let proxy, let except): "\(proxy.partition) except \(except.partition)"
-    case .resolver: "resolver \(Self.process) \(identity)"
+    case .resolver(let resolver): "resolver \(Self.process) \(resolver.number)"
     }
   }
 }

@@ -7,7 +7,9 @@ enum URLHost {
     if bytes.first == UInt8(ascii: "[") {
       let inner = bytes.dropFirst().dropLast()
       guard bytes.last == UInt8(ascii: "]"), IPAddress.six(inner) != nil else {
-        throw refusal(bytes, "is not an IPv6 address")
+        let hasZone = IPAddress.six(inner.prefix { $0 != UInt8(ascii: "%") }) != nil
+        let remedy = hasZone ? ": a URL has no zone (RFC 9844); name the interface in localInterface" : ""
+        throw refusal(bytes, "is not an IPv6 address\(remedy)")
       }
       return String(decoding: bytes, as: UTF8.self).lowercased()
     }

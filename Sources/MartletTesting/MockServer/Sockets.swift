@@ -28,9 +28,9 @@ enum Sockets {
     private static let sendFlags = Int32(MSG_NOSIGNAL)
   #endif
 
-  /// Opens a TCP socket bound to a port of 127.0.0.1, by default a free one.
-  static func bindToLoopback(_ port: Int = 0) throws -> (socket: Int32, port: Int) {
-    let (descriptor, address) = try bound(to: loopback(port: port), AF_INET)
+  /// Opens a TCP socket bound to a port of 127.0.0.1 or another address of 127.0.0.0/24, by default a free one.
+  static func bindToLoopback(_ port: Int = 0, host: UInt8 = 1) throws -> (socket: Int32, port: Int) {
+    let (descriptor, address) = try bound(to: loopback(port: port, host: host), AF_INET)
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
@@ -52,9 +52,9 @@ enum Sockets {
     return (descriptor, address)
   }
 
-  /// Opens a non-blocking listening socket on a free port of 127.0.0.1.
-  static func listen(backlog: Int32) throws -> (socket: Int32, port: Int) {
-    let bound = try bindToLoopback()
+  /// Opens a non-blocking listening socket on 127.0.0.1, by default on a free port.
+  static func listen(backlog: Int32, port: Int = 0, host: UInt8 = 1) throws -> (socket: Int32, port: Int) {
+    let bound = try bindToLoopback(port, host: host)
     try startListening(bound.socket, backlog: backlog)
     return bound
   }
@@ -68,9 +68,9 @@ enum Sockets {
   }
 
   /// Starts connecting to a port of 127.0.0.1, without waiting for the result.
-  static func startConnecting(to port: Int) throws -> Int32 {
+  static func startConnecting(to port: Int, host: UInt8 = 1) throws -> Int32 {
     let descriptor = try open(AF_INET)
-    var address = loopback(port: port)
+    var address = loopback(port: port, host: host)
     let length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
@@ -151,14 +151,14 @@ enum Sockets {
     #endif
   }
 
-  private static func loopback(port: Int) -> sockaddr_in {
+  private static func loopback(port: Int, host: UInt8) -> sockaddr_in {
     var address = sockaddr_in()
     #if canImport(Darwin)
       address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
     #endif
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(truncatingIfNeeded: port).bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    address.sin_addr.s_addr = (in_addr_t(0x7f00_0000) | in_addr_t(host)).bigEndian
     return address
   }
 

@@ -62,6 +62,11 @@
       let missing = self.client { $0.unixSocket = none }
       let error = await #expect(throws: HTTPError.self) { try await missing.get("http://nowhere.example/") }
       #expect(error?.kind == .cannotConnect)
+      #expect(error?.message == "the Unix socket '\(none)' does not exist")
+      let file = try folder.write("", to: "file").path
+      let wrong = self.client { $0.unixSocket = file }
+      let other = await #expect(throws: HTTPError.self) { try await wrong.get("http://nowhere.example/") }
+      #expect(other?.message == "the Unix socket '\(file)' is not a socket")
       withExtendedLifetime(server) {}
     }
 

@@ -32,6 +32,9 @@
         let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
 
         #expect(error?.kind == .authenticationFailed && error?.phase == .connecting, "\(error.map { "\($0)" } ?? "")")
+        let reason =
+          user == nil ? "requires a user name and a password: set those of the proxy" : "did not accept the credentials"
+        #expect(error?.message.hasSuffix(reason) == true)
       }
       #expect(server.requests.isEmpty)
     }
@@ -63,6 +66,7 @@
       }
 
       #expect(refused?.kind == .cannotConnect && refused?.phase == .connecting)
+      #expect(refused?.message.hasSuffix("): the host refused the connection") == true)
       #expect(header?.kind == .invalidRequest)
       #expect(server.requests.isEmpty)
     }

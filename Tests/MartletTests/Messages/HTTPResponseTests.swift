@@ -153,4 +153,14 @@ import Testing
       response.headers[all: "SET-COOKIE"] == ["a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "b=2"])
     #expect(response.headers["x-a"] == "1")
   }
+
+  @Test(arguments: [
+    ("/relative?a=b", "http://localhost/relative?a=b"), ("x", "http://localhost/x"), ("", "http://localhost/"),
+    ("https://a.test/x", "https://a.test/x"), ("//", "http://localhost/"),
+  ])
+  func `the URL of a response is never relative`(target: String, url: String) {
+    let response = HTTPResponse(status: .ok, request: .get(RequestTarget(target)))
+
+    #expect(response.url.absoluteString == url)
+  }
 }

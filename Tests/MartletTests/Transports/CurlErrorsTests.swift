@@ -162,6 +162,36 @@
       #expect(error.message == "the connect limit of 100.0 ms passed")
     }
 
+    @Test(arguments: [
+      (1, "the proxy failed"), (2, "the proxy's rules forbid the connection"), (3, "the network is unreachable"),
+      (4, "the host is unreachable"), (5, "the host refused the connection"), (6, "the TTL expired"),
+      (7, "the proxy does not support CONNECT"), (8, "the proxy does not support the type of address"), (9, nil),
+    ])
+    func `the reply of a SOCKS proxy is explained`(reply: Int, meaning: String?) {
+      let text = "Can't complete SOCKS5 connection to a.example. (\(reply))"
+
+      let error = CurlErrors.map(CurlEnding(code: 97, text: text), phase: .connecting)
+
+      #expect(error.kind == .cannotConnect)
+      #expect(error.message == text + (meaning.map { ": \($0)" } ?? ""))
+    }
+
+    @Test(arguments: [
+      (false, true, "requires a user name and a password: set those of the proxy"),
+      (true, true, "does not support authentication by user name and password"),
+      (true, false, "did not accept the credentials"),
+    ])
+    func `a SOCKS proxy that refuses says what it wants`(hasCredentials: Bool, isOfMethods: Bool, reason: String) {
+      var ending = CurlEnding(code: 97, text: "")
+      ending.refusal = CurlRefusal(
+        status: nil, isOfCredentials: true, hadCredentials: hasCredentials, isOfMethods: isOfMethods)
+
+      let error = CurlErrors.map(ending, phase: .connecting, proxy: "socks5://p.test:1080")
+
+      #expect(error.kind == .authenticationFailed)
+      #expect(error.message == "the proxy socks5://p.test:1080 \(reason)")
+    }
+
     @Test func `a request refused with HTTP_1_1_REQUIRED is reported as unsupported`() {
       var ending = Self.ending(42, isReused: false)
       ending.wasRepeated = true

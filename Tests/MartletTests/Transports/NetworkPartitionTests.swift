@@ -131,7 +131,7 @@ import Testing
   // MARK: The digests
 
   @Test func `default settings have the empty partition in every process`() {
-    let partition = NetworkPartition(TransportSettings(), identity: 7)
+    let partition = NetworkPartition(TransportSettings())
 
     #expect(partition.name.isEmpty && partition.authority.isEmpty && partition.certificate == nil)
     #expect(partition.checksServers && partition.isLasting)
@@ -140,18 +140,19 @@ import Testing
   @Test func `a proxy does not change the authority, and a resolver partition does not last`() {
     var settings = TransportSettings()
     settings.proxy = .proxy("http://proxy.test")
-    let fixed = NetworkPartition(settings, identity: 7)
+    let fixed = NetworkPartition(settings)
     settings.proxy = .resolver { _ in nil }
-    let resolver = NetworkPartition(settings, identity: 7)
+    let resolver = NetworkPartition(settings)
 
     #expect(fixed.authority.isEmpty && !fixed.name.isEmpty && fixed.isLasting)
-    #expect(fixed == NetworkPartition(fixedProxy("http://proxy.test"), identity: 8))
+    #expect(fixed == NetworkPartition(fixedProxy("http://proxy.test")))
     // A password is not known by its digest.
     #expect(
-      NetworkPartition(fixedProxy("http://a:1@proxy.test"), identity: 7)
-        == NetworkPartition(fixedProxy("http://a:2@proxy.test"), identity: 7))
+      NetworkPartition(fixedProxy("http://a:1@proxy.test")) == NetworkPartition(fixedProxy("http://a:2@proxy.test")))
     #expect(resolver.authority.isEmpty && !resolver.isLasting)
-    #expect(resolver != NetworkPartition(settings, identity: 8))
+    #expect(resolver == NetworkPartition(settings))
+    settings.proxy = .resolver { _ in nil }
+    #expect(resolver != NetworkPartition(settings))
   }
 
   private func fixedProxy(_ url: String) -> TransportSettings {
@@ -165,7 +166,7 @@ import Testing
       var settings = TransportSettings()
       settings.tls.pins = pins
       settings.addresses = AddressPolicy(except: exceptions)
-      return NetworkPartition(settings, identity: 7)
+      return NetworkPartition(settings)
     }
     let pins = [Setting.pin(1), Setting.pin(2)]
 

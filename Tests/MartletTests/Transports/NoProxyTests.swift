@@ -61,6 +61,19 @@ import Testing
     Case(entry: "2001:db8::/33", host: "[2001:db8:8000::1]", isCovered: false),
     Case(entry: "1::", host: "[1:0:0:0:0:0:0:0]", isCovered: true),
     Case(entry: "::", host: "[0:0:0:0:0:0:0:0]", isCovered: true),
+    Case(entry: "192.168.*", host: "192.168.7.8", isCovered: true),
+    Case(entry: "192.168.*.*", host: "192.168.7.8", isCovered: true),
+    Case(entry: "192.168.*", host: "192.169.7.8", isCovered: false),
+    Case(entry: "10.*", host: "10.1.2.3", isCovered: true),
+    Case(entry: "10.1.2.*", host: "10.1.2.3", isCovered: true),
+    Case(entry: "10.1.2.*", host: "10.1.3.3", isCovered: false),
+    Case(entry: "10.*", host: "10.example", isCovered: false),
+    Case(entry: "10.*", host: "[::a00:1]", isCovered: false),
+    Case(entry: "<local>", host: "intranet", isCovered: true),
+    Case(entry: "<LOCAL>", host: "intranet.", isCovered: true),
+    Case(entry: "<local>", host: "intranet.example", isCovered: false),
+    Case(entry: "<local>", host: "127.0.0.1", isCovered: false),
+    Case(entry: "<local>", host: "[::1]", isCovered: false),
   ]
 
   @Test(arguments: cases) func `matches entries against hosts, addresses, networks and ports`(_ test: Case) {
@@ -72,12 +85,21 @@ import Testing
 
   @Test(arguments: [
     "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/a", "::1/129", "a.example/8", "a.example:0", "a.example:70000", "a:b", "a b",
-    "a..b", "http://a.example", "*a", "a.*.b", "user@a.example", "1.2.3", "2.3", ".2.3", "[::1", ".",
+    "a..b", "http://a.example", "*a", "a.*.b", "user@a.example", "1.2.3", "2.3", ".2.3", "[::1", ".", "10.*.1.1",
+    "*.1", "256.*", "10.1.2.3.*", "10.*.*.*.*", "a.*", "<local", "<local>:80",
   ])
   func `reports an invalid entry, which covers nothing`(_ entry: String) {
     let list = NoProxy([entry])
 
     #expect(list.problem?.message.contains("\"\(entry)\"") == true, "\(list.problem?.message ?? "no problem")")
     #expect(!list.covers("a.example", port: 80) && !list.covers("10.0.0.0", port: 80))
+  }
+
+  @Test func `diagnostics list the malformed entries of no_proxy`() throws {
+    let environment = try ProxyEnvironment(["http_proxy": "http://p.test", "no_proxy": "a.test,*a,10.*.1.1"])
+
+    #expect(
+      environment.remarks
+        == ["*a", "10.*.1.1"].map { "no_proxy contains \"\($0)\", which is malformed and covers no host" })
   }
 }

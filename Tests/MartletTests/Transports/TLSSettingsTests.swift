@@ -57,6 +57,14 @@ import Testing
     (.customRoots(pem: Data()), "the PEM text has no certificate in it"),
     (.customRoots(pem: Data("not PEM".utf8)), "the PEM text has no certificate in it"),
     (.customRoots(pem: key), "the PEM text has no certificate in it"),
+    (
+      .customRoots(pem: Data("/etc/acme/roots.pem\n".utf8)),
+      "the PEM text is a path instead of the file's contents: pass URL(filePath:)"
+    ),
+    (
+      .customRoots(pem: Data("roots.pem".utf8)),
+      "the PEM text is a path instead of the file's contents: pass URL(filePath:)"
+    ),
     (.customRoots(pem: pem("CERTIFICATE", "MAA=!")), "the PEM text has a block that is not base64"),
     (.customRoots(pem: pem("CERTIFICATE", "")), "the PEM text has a block that is not base64"),
     (.customRoots(pem: pem("CERTIFICATE", "AAAA")), "the PEM text has a malformed certificate"),

@@ -209,4 +209,11 @@ import Testing
       #expect(try AbsoluteURL.parse(url.string).string == url.string)
     }
   }
+
+  @Test(arguments: ["http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/"])
+  func `a zone is rejected with the remedy`(url: String) {
+    let error = #expect(throws: InvalidInput.self) { try RequestTarget(url).resolve(against: nil) }
+
+    #expect(error?.message.hasSuffix("a URL has no zone (RFC 9844); name the interface in localInterface") == true)
+  }
 }

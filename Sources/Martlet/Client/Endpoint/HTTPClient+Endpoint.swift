@@ -74,7 +74,7 @@ extension HTTPClient {
           do { return (index, .success(try await self.send(endpoint))) } catch { return (index, .failure(error)) }
         }
       }
-      for _ in 0..<max(1, limit) { addNext() }
+      for _ in 0..<max(1, min(limit, endpoints.count)) { addNext() }
       while let (index, result) = try await group.next() {
         try take(index, result)
         addNext()

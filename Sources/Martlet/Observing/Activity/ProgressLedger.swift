@@ -83,7 +83,7 @@ struct ProgressLedger: Sendable {
   private func rate(_ now: Duration) -> ActivityMonitor.Bandwidth {
     guard let meter else { return ActivityMonitor.Bandwidth() }
     let window = Double(BandwidthMeter.window)
-    let lookedBack = now.inSeconds - Double(now.components.seconds) + window - 1
+    let lookedBack = now.inSeconds - Double(now.clampedComponents.seconds) + window - 1
     let span = min((now - meteredFrom).inSeconds, lookedBack)
     guard span >= Self.leastSpan else { return ActivityMonitor.Bandwidth() }
     let mean = meter.rate(at: now)

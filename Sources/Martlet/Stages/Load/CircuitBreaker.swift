@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Whether requests to an origin that cannot be reached fail at once.
 ///
 /// ```swift
@@ -86,7 +88,7 @@ struct Circuit {
 
   /// Notes the time: a clock that was set back does not prolong the pause.
   mutating func notice(_ now: Duration, _ breaker: CircuitBreaker) {
-    if case .open(let until) = state { state = .open(until: min(until, now + breaker.pause)) }
+    if case .open(let until) = state { state = .open(until: min(until, now.adding(breaker.pause))) }
   }
 
   /// Notes a response.
@@ -108,7 +110,7 @@ struct Circuit {
     // Exchanges that began earlier.
     case .probing, .open: return false
     }
-    state = .open(until: now + breaker.pause)
+    state = .open(until: now.adding(breaker.pause))
     return true
   }
 

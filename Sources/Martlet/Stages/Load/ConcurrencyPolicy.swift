@@ -38,9 +38,9 @@ public struct ConcurrencyPolicy: Sendable, Hashable {
 
   /// A limit that follows the latency of each origin, between two bounds.
   ///
-  /// Setting it raises ``HTTPClient/Configuration/maximumConnectionsPerHost`` and
-  /// ``HTTPClient/Configuration/maximumConnections`` to the upper bound, because over HTTP/1 each request needs a
-  /// connection. To have fewer connections, lower them afterwards.
+  /// Unless they are set, ``HTTPClient/Configuration/maximumConnectionsPerHost`` and
+  /// ``HTTPClient/Configuration/maximumConnections`` are at least the upper bound, because over HTTP/1 each request
+  /// needs a connection.
   ///
   /// - Parameter bounds: The bounds, from 1 to 10,000. The limit starts at 10, if that is between them.
   /// - Returns: The policy.

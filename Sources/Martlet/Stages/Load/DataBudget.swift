@@ -84,7 +84,7 @@ public struct DataBudget: Sendable, Hashable {
   var problem: InvalidInput? {
     guard let bytes else { return nil }
     guard bytes >= 1 else { return InvalidInput("the data budget is \(bytes) bytes; it must be at least 1") }
-    guard period >= .seconds(1), period <= .seconds(366 * 86_400), period.components.attoseconds == 0 else {
+    guard period >= .seconds(1), period <= .seconds(366 * 86_400), period.clampedComponents.attoseconds == 0 else {
       return InvalidInput("the period of the data budget is \(period); it must be whole seconds, from 1 to 366 days")
     }
     if let file, !file.isFileURL { return InvalidInput("the file of the data budget needs a file URL") }
@@ -93,7 +93,7 @@ public struct DataBudget: Sendable, Hashable {
 
   /// The number of the period of a date, and what is left of it.
   func period(at date: Date) -> (number: Int64, rest: Duration) {
-    let length = Double(max(period.components.seconds, 1))
+    let length = Double(max(period.clampedComponents.seconds, 1))
     let time = min(max(date.timeIntervalSince1970, 0), 1e12)
     let number = (time / length).rounded(.down)
     return (Int64(number), .seconds((number + 1) * length - time))

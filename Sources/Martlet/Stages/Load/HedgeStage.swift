@@ -134,7 +134,7 @@ final class HedgeRace: Watched {
     start = context.call.core.timeline.now()
     // The end of an exchange does not reach middleware.
     token = context.call.settings.isAbortAware ? nil : primary.follow(context.call.abortSource)
-    if let delay { context.call.core.watchdog.watch(self, at: watchPlace, next: start + delay) }
+    if let delay { context.call.core.watchdog.watch(self, at: watchPlace, next: start.adding(delay)) }
   }
 
   /// Sends the request in a lane, whose end also ends the wait for middleware.
@@ -168,11 +168,11 @@ final class HedgeRace: Watched {
     // The time that passes because of the client itself does not count.
     let since: Duration
     switch primary.control?.wait(hasBody: request.body != nil) {
-    case .client, nil: return now + delay
+    case .client, nil: return now.adding(delay)
     case .over: return nil
     case .server(let start): since = start
     }
-    if now < since + delay { return since + delay }
+    if now < since.adding(delay) { return since.adding(delay) }
     guard call.abortSource.error == nil, state.withLock({ if case .waits = $0 { true } else { false } }) else {
       return nil
     }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The limits for the requests to one origin, or for those that count as one for a rate: who goes, who waits, who fails.
 ///
 /// ```
@@ -118,7 +120,7 @@ struct LoadGate {
   /// Notes the time: a clock that was set back prolongs neither a pause nor the wait for a token.
   private mutating func notice(_ now: Duration) {
     bucket.notice(now)
-    pausedUntil = pausedUntil.map { min($0, now + rules.rate.maximumPause) }
+    pausedUntil = pausedUntil.map { min($0, now.adding(rules.rate.maximumPause)) }
     circuit.notice(now, rules.breaker)
   }
 
@@ -211,7 +213,7 @@ struct LoadGate {
 
   /// Notes that the server wants no requests until a time.
   mutating func pause(until time: Duration, now: Duration) {
-    let time = min(time, now + rules.rate.maximumPause)
+    let time = min(time, now.adding(rules.rate.maximumPause))
     pausedUntil = max(pausedUntil ?? time, time)
   }
 

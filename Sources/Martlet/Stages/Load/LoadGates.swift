@@ -4,6 +4,12 @@ import MartletBase
 final class LoadGates: Sendable {
   private struct State {
     var lines: [LoadLine.Key: LoadLine] = [:]
+    /// The lines that obey the pauses of an origin.
+    var obedient: [Origin: [LoadLine]] = [:]
+    var pace = SweepPace(least: LoadGates.manyEntries)
+    var pausePace = SweepPace(least: LoadGates.manyEntries)
+    /// The number of entries that sweeps have examined.
+    var examined = 0
     /// The line that was found last: a client often has one server.
     var last: LoadLine?
     /// Until when origins want no requests.
@@ -11,10 +17,27 @@ final class LoadGates: Sendable {
     var hedgeLogs: [HedgeLatencies.Key: HedgeLog] = [:]
     /// The log that was found last.
     var lastHedgeLog: HedgeLog?
+
+    mutating func sweepLines() {
+      examined += lines.count
+      lines = lines.filter { !$0.value.isIdle }
+      last = nil
+      obedient = [:]
+      for line in lines.values {
+        if let origin = line.key.obeyedOrigin { obedient[origin, default: []].append(line) }
+      }
+      pace.swept(rest: lines.count)
+    }
+
+    mutating func sweepPauses(_ now: Duration) {
+      examined += pauses.count
+      pauses = pauses.filter { $0.value > now }
+      pausePace.swept(rest: pauses.count)
+    }
   }
 
   /// The number of entries above which those without effect are removed.
-  private static let manyEntries = 1_000
+  fileprivate static let manyEntries = 1_000
 
   /// The timeline of the client that created the gates.
   let timeline: Timeline
@@ -34,13 +57,12 @@ final class LoadGates: Sendable {
     let now = timeline.now()
     return state.withLock { state in
       if let line = state.lines[key] { return line }
-      if state.lines.count >= Self.manyEntries {
-        state.lines = state.lines.filter { !$0.value.isIdle }
-        state.last = nil
-        state.pauses = state.pauses.filter { $0.value > now }
-      }
+      if state.pace.isDue(state.lines.count) { state.sweepLines() }
       let line = LoadLine(key, timeline)
-      if let origin = key.obeyedOrigin, let end = state.pauses[origin] { line.pause(until: end) }
+      if let origin = key.obeyedOrigin {
+        if let end = state.pauses[origin], end > now { line.pause(until: end) }
+        state.obedient[origin, default: []].append(line)
+      }
       state.lines[key] = line
       return line
     }
@@ -50,12 +72,16 @@ final class LoadGates: Sendable {
   func pause(_ origin: Origin, for time: Duration) {
     let now = timeline.now()
     let (lines, end): ([LoadLine], Duration) = state.withLock { state in
-      let end = max(state.pauses[origin] ?? now, now + time)
+      if state.pausePace.isDue(state.pauses.count) { state.sweepPauses(now) }
+      let end = max(state.pauses[origin] ?? now, now.adding(time))
       state.pauses[origin] = end
-      return (state.lines.values.filter { $0.key.obeyedOrigin == origin }, end)
+      return (state.obedient[origin] ?? [], end)
     }
     for line in lines { line.pause(until: end) }
   }
+
+  /// The number of entries that sweeps have examined, for tests.
+  var examined: Int { state.withLock { $0.examined } }
 
   /// All lines, for the activity monitor.
   var lines: [LoadLine] { state.withLock { Array($0.lines.values) } }

@@ -74,7 +74,7 @@ final class LoadLine: Sendable {
     init(_ waiter: Waiter, since: Duration) { (self.waiter, self.since) = (waiter, since) }
 
     /// The end of the wait, if it does not end earlier.
-    var end: Duration { since + waiter.maximumWait }
+    var end: Duration { since.adding(waiter.maximumWait) }
 
     func checkLimits(now: Duration) -> Duration? {
       guard now >= end else { return end }

@@ -9,23 +9,37 @@ enum ServerLimits {
 
   /// How long the origin wants no requests; `nil` if it does not say.
   ///
-  /// From `Retry-After` in a response with 429 or 503 (RFC 9110 §10.2.3, RFC 6585 §4), or from fields that leave no
+  /// From `Retry-After` in a response with a status from 400 to 599 (RFC 9110 §10.2.3), or from fields that leave no
   /// request: `RateLimit` of the IETF's draft, `"default";r=0;t=30`, and its forerunners `RateLimit-Remaining` and
-  /// `X-RateLimit-Remaining` with `-Reset`, in seconds or as seconds since 1970.
+  /// `X-RateLimit-Remaining` with `-Reset`. A reset is a number of seconds, or a time since 1970 in seconds,
+  /// milliseconds or microseconds, as its magnitude shows; both numbers may have a fraction.
   static func pause(_ status: HTTPStatus, _ headers: HTTPHeaders, now: Date) -> Duration? {
-    if status.rawValue == 429 || status.rawValue == 503, let asked = RetryAfter.delay(headers, now: now) {
-      return asked
-    }
+    if (400...599).contains(status.rawValue), let asked = RetryAfter.delay(headers, now: now) { return asked }
     if let value = headers["RateLimit"] { return draft(value) }
     for (remaining, reset) in names {
-      guard let remaining = number(headers[remaining]), remaining == 0, let reset = number(headers[reset]) else {
-        continue
-      }
-      // No interval is as long as the time since 1970, so this is a date.
-      let seconds = reset > 1_000_000_000 ? Double(reset) - now.timeIntervalSince1970 : Double(reset)
-      return .seconds(min(max(seconds, 0), 1e9))
+      guard decimal(headers[remaining]) == 0, let reset = decimal(headers[reset]) else { continue }
+      return .seconds(seconds(until: reset, now: now))
     }
     return nil
+  }
+
+  /// The seconds until a reset.
+  ///
+  /// No interval is as long as the time since 1970, so such a number is a date. The present date has 10 digits in
+  /// seconds and 13 in milliseconds.
+  private static func seconds(until reset: Double, now: Date) -> Double {
+    guard reset > 1e9 else { return reset }
+    var date = reset
+    while date > 1e11, date.isFinite { date /= 1000 }
+    return min(max(date - now.timeIntervalSince1970, 0), 1e9)
+  }
+
+  /// A decimal number without a sign, such as `12` or `0.5`.
+  private static func decimal(_ text: String?) -> Double? {
+    guard let text = text?.trimmingCharacters(in: .whitespaces), (1...32).contains(text.utf8.count) else { return nil }
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy { 0x30...0x39 ~= $0 } }) else { return nil }
+    return Double(text)
   }
 
   /// The longest pause of the items whose remaining quota is 0.

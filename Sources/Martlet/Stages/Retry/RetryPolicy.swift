@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Decides whether and when a failed attempt is repeated.
@@ -164,28 +165,15 @@ public struct RetryPolicy: Sendable {
       return outcome.error?.mayBeStaleConnection == true ? .pause(.zero, .staleConnection) : .none(.outcome)
     case .timeouts: return outcome.error?.isTimeout == true ? .pause(.zero, .timeout) : .none(.outcome)
     case .custom(let decide):
-      return decide(attempt, outcome).map { .pause(max($0, .zero), .closure) } ?? .none(.closure)
+      return decide(attempt, outcome).map { .pause(max($0.bounded, .zero), .closure) } ?? .none(.closure)
     case .backoff(let base, let cap):
       guard isTransient(outcome) else { return .none(.outcome) }
       if let asked = RetryAfter.delay(outcome.headers, now: now) {
         return asked <= maximumRetryAfter
           ? .pause(asked, .retryAfter) : .none(.retryAfterTooLong(asked, maximum: maximumRetryAfter))
       }
-      let longest = RetryPolicy.longestPause(after: attempt, base: base, cap: cap)
-      return .pause(longest * (random > 0 ? min(random, 1) : 0), .backoff)
+      return .pause(base.doubled(attempt - 1, upTo: cap.bounded) * random, .backoff)
     }
-  }
-
-  /// Doubles `base` after each attempt but the first, up to `cap`.
-  private static func longestPause(after attempt: Int, base: Duration, cap: Duration) -> Duration {
-    var longest = min(base, cap)
-    var attempt = attempt
-    // Stopping at the cap prevents an overflow for any number of attempts and any base.
-    while attempt > 1, longest > .zero, longest < cap {
-      longest = longest > cap / 2 ? cap : longest * 2
-      attempt -= 1
-    }
-    return longest
   }
 
   private func isTransient(_ outcome: Outcome) -> Bool {

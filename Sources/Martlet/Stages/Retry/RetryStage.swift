@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Repeats attempts by the call's policy, and records each attempt.
 struct RetryStage: Stage {
   @inline(__always)
@@ -103,7 +105,7 @@ struct RetryStage: Stage {
     guard case .repeated(let pause, _) = decision else { return decision }
     // If the delay would last until the total limit, give up now: the current error says more than a timeout.
     let now = call.core.timeline.now()
-    if let end = call.end, now + pause >= end {
+    if let end = call.end, now.adding(pause) >= end {
       if let deadline = call.deadline, deadline.end <= end {
         return .refused(.exceedsDeadline(delay: pause, remaining: max(end - now, .zero)))
       }

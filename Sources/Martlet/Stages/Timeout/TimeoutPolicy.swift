@@ -1,8 +1,10 @@
+import MartletBase
+
 /// The time limits of a call.
 ///
 /// Each limit is set at a level or inherited from the level above (``RequestOptions``); an inherited limit reads as the
-/// built-in default. A limit is a `Duration` of at least 1 ms, checked with the client's clock in steps of 5 ms; `nil`
-/// means no limit. When a limit expires, the call throws ``HTTPError/Kind/timedOut``, which names the phase.
+/// built-in default. A limit is a `Duration` from 1 ms to 100 years, checked with the client's clock in steps of 5 ms;
+/// a longer one counts as 100 years, and `nil` means no limit. When a limit expires, the call throws ``HTTPError/Kind/timedOut``, which names the phase.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.timeout.idle = .seconds(60) }
@@ -16,7 +18,7 @@ public struct TimeoutPolicy: Sendable, Hashable {
 
     var isSet: Bool { self != .inherited }
 
-    func or(_ standard: Duration?) -> Duration? { if case .set(let value) = self { value } else { standard } }
+    func or(_ standard: Duration?) -> Duration? { if case .set(let value) = self { value?.bounded } else { standard } }
 
     func over(_ other: Limit) -> Limit { isSet ? self : other }
   }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The delays between the connections of one stream.
 struct EventPauses {
   /// The value from which delays grow, if the server requests no delay.
@@ -15,9 +17,9 @@ struct EventPauses {
   private(set) var last = Duration.zero
 
   init(_ options: ServerSentEvents.Options) {
-    base = max(options.initialDelay, .zero)
-    minimum = max(options.minimumDelay, .zero)
-    maximum = options.maximumDelay
+    base = max(options.initialDelay.bounded, .zero)
+    minimum = max(options.minimumDelay.bounded, .zero)
+    maximum = options.maximumDelay.bounded
   }
 
   mutating func ask(for pause: Duration) {
@@ -33,11 +35,11 @@ struct EventPauses {
     if wasOfUse {
       count = 0
     } else {
-      for _ in 0..<min(count, 32) where longest < maximum { longest = min(longest * 2, maximum) }
-      count += 1
+      if longest < maximum { longest = longest.doubled(count, upTo: maximum) }
+      count = min(count, 1 << 20) + 1
     }
     let isFirst = count <= 1
-    last = isFirst ? base : base + (max(longest, base) - base) * min(max(random, 0), 1)
+    last = isFirst ? base : base + (max(longest, base) - base) * random
     // With a status, a server can request at most an hour.
     if let asked { last = max(last, min(asked, .seconds(3600))) }
     return last

@@ -70,7 +70,7 @@ final class EventSession {
       throw HTTPError(.invalidRequest, message, request: request)
     }
     guard case .set(let total?) = options.timeout.totalLimit else { return }
-    end = core.timeline.now() + total
+    end = core.timeline.now().adding(total)
   }
 
   // MARK: Reading

@@ -25,3 +25,15 @@ struct IPNetwork: Hashable, Sendable {
     return bits == 0 || (other.bytes[whole] ^ address.bytes[whole]) >> UInt8(8 - bits) == 0
   }
 }
+
+extension IPNetwork {
+  /// Parses an IPv4 network whose last parts are asterisks, such as `192.168.*` or `10.*.*.*`.
+  init?(wildcards text: String) {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    let known = parts.prefix { $0 != "*" }
+    guard (1...3).contains(known.count), parts.count <= 4, parts.count > known.count,
+      parts.dropFirst(known.count).allSatisfy({ $0 == "*" })
+    else { return nil }
+    self.init("\((known + Array(repeating: "0", count: 4 - known.count)).joined(separator: "."))/\(8 * known.count)")
+  }
+}

@@ -6,10 +6,13 @@
   enum CurlErrors {
     /// The error for an ending; `proxy` is the name of the proxy.
     static func map(
-      _ ending: CurlEnding, phase: HTTPError.Phase, connectLimit: Duration? = nil, proxy: String? = nil
+      _ ending: CurlEnding, phase: HTTPError.Phase, connectLimit: Duration? = nil, proxy: String? = nil,
+      unixSocket: String? = nil
     ) -> HTTPError {
       let (code, text) = (ending.code, ending.text)
       var error = error(ending, phase, connectLimit, proxy)
+      // libcurl names the host of the URL, to which it has not connected.
+      if let unixSocket, code == 7 { error.message = unixSocketFailure(unixSocket) }
       error.http2ErrorCode = ending.wantsHTTP11 ? HTTPError.http11Required : code == 92 ? http2Code(text) : nil
       if code != 92, ending.goAwayError != 0, error.kind == .connectionLost {
         end(&error, by: ending.goAwayError)
@@ -38,7 +41,7 @@
           .connectionLost, "the connection was closed without an answer", .waiting, reached: true, isStale: true)
       }
       if let refusal = ending.refusal, !ending.hasConnected {
-        let reason = refusal.status.map { "answered \($0) to CONNECT" } ?? "did not accept the credentials"
+        let reason = refusal.status.map { "answered \($0) to CONNECT" } ?? refusalText(refusal)
         let kind: HTTPError.Kind = refusal.isOfCredentials ? .authenticationFailed : .cannotConnect
         return made(kind, "the proxy \(proxy ?? "") \(reason)", .connecting, reached: false)
       }
@@ -116,8 +119,38 @@
       }
     }
 
+    /// How a SOCKS proxy refused credentials, or their absence.
+    private static func refusalText(_ refusal: CurlRefusal) -> String {
+      if !refusal.hadCredentials { return "requires a user name and a password: set those of the proxy" }
+      return refusal.isOfMethods
+        ? "does not support authentication by user name and password" : "did not accept the credentials"
+    }
+
+    private static func unixSocketFailure(_ path: String) -> String {
+      let shown = InvalidInput.printable(path, limit: 300)
+      guard let facts = DiskCalls.targetFacts(path) else { return "the Unix socket '\(shown)' does not exist" }
+      let reason = facts.isSocket ? "refused the connection: no program listens on it" : "is not a socket"
+      return "the Unix socket '\(shown)' \(reason)"
+    }
+
+    /// The replies of a SOCKS proxy that could not connect (RFC 1928 §6), by their numbers.
+    private static let replies = [
+      1: "the proxy failed", 2: "the proxy's rules forbid the connection", 3: "the network is unreachable",
+      4: "the host is unreachable", 5: "the host refused the connection", 6: "the TTL expired",
+      7: "the proxy does not support CONNECT", 8: "the proxy does not support the type of address",
+    ]
+
+    /// The meaning of `Can't complete SOCKS5 connection to a.example. (4)`.
+    private static func reply(_ text: String) -> String? {
+      guard text.contains("complete SOCKS5 connection"), text.hasSuffix(")"), let start = text.lastIndex(of: "(") else {
+        return nil
+      }
+      return Int(text[text.index(after: start)...].dropLast()).flatMap { replies[$0] }
+    }
+
     /// The likely cause of a terse text of libcurl or OpenSSL.
     private static func hint(_ code: CInt, _ text: String) -> String? {
+      if let reply = reply(text) { return reply }
       if code == 35, text.contains("wrong version number") || text.contains("unexpected TLS packet") {
         return "the port does not speak TLS; its URL may have to begin with http://"
       }

@@ -38,7 +38,8 @@
       switch failure {
       case .ended(let ending):
         return CurlErrors.map(
-          ending, phase: phase, connectLimit: transfer.job.connectLimit, proxy: transfer.route?.proxy?.name)
+          ending, phase: phase, connectLimit: transfer.job.connectLimit, proxy: transfer.route?.proxy?.name,
+          unixSocket: call.settings.configuration.unixSocket)
       case .violation(let message, let hasHead):
         return HTTPError(.protocolViolation, message, phase: hasHead ? .receiving : .waiting)
       case .cutBody(let message): return cut(message, .receiving)

@@ -1,5 +1,6 @@
 #if os(Linux)
   import CurlEngine
+  import MartletBase
   import Foundation
 
   // A client's settings, as the engine takes them.
@@ -16,7 +17,7 @@
           return policy.refusal(of: address).map { "\(address.text) is \($0.rawValue)" }
         }
       }
-      let (seconds, attoseconds) = settings.idleConnectionLifetime.components
+      let (seconds, attoseconds) = settings.idleConnectionLifetime.clampedComponents
       let whole = min(max(0, seconds), 1 << 30)
       self.init(
         unixSocket: settings.unixSocket, interface: interface,

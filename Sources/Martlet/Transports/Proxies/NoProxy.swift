@@ -7,11 +7,13 @@ import MartletBase
 /// | `*` | everything |
 /// | `example.com`, `.example.com`, `*.example.com` | this name and all its subdomains |
 /// | `10.1.2.3`, `::1`, `[::1]` | this address, in any notation |
-/// | `10.0.0.0/8`, `fd00::/8` | the addresses of this network |
+/// | `10.0.0.0/8`, `fd00::/8`, `192.168.*` | the addresses of this network |
+/// | `<local>` | host names without a dot |
 /// | a name or an address, with a port: `a.example:8080`, `[::1]:8080` | the same, on this port |
-struct NoProxy: Sendable {
-  private enum Entry: Sendable {
+struct NoProxy: Sendable, Equatable {
+  private enum Entry: Sendable, Equatable {
     case everything
+    case undotted
     case name(String, port: Int?)
     case network(IPNetwork, port: Int?)
   }
@@ -21,6 +23,8 @@ struct NoProxy: Sendable {
   private(set) var partition = ""
   /// The first invalid entry; it covers nothing.
   private(set) var problem: InvalidInput?
+  /// All invalid entries.
+  private(set) var unread: [String] = []
 
   init(_ texts: [String]) {
     for text in texts {
@@ -29,8 +33,10 @@ struct NoProxy: Sendable {
       if let read = Self.read(entry) {
         entries.append(read)
         partition += " \(entry)"
-      } else if problem == nil {
-        problem = InvalidInput("the host without proxy \"\(InvalidInput.printable(text))\" is malformed")
+      } else {
+        let shown = InvalidInput.printable(text)
+        unread.append(shown)
+        problem = problem ?? InvalidInput("the host without proxy \"\(shown)\" is malformed")
       }
     }
   }
@@ -43,6 +49,7 @@ struct NoProxy: Sendable {
     return entries.contains { entry in
       switch entry {
       case .everything: return true
+      case .undotted: return address == nil && !name.contains(".")
       case .name(let entry, let only):
         guard address == nil, only ?? port == port else { return false }
         return name == entry || name.hasSuffix(".\(entry)")
@@ -55,6 +62,8 @@ struct NoProxy: Sendable {
 
   private static func read(_ text: String) -> Entry? {
     if text == "*" { return .everything }
+    if text == "<local>" { return .undotted }
+    if let network = IPNetwork(wildcards: text) { return .network(network, port: nil) }
     if let network = IPNetwork(text) { return .network(network, port: nil) }
     if text.contains("/") { return nil }
     var host = text[...]

@@ -18,6 +18,11 @@ struct ProxyEnvironment: Sendable {
     except = NoProxy(list.split { $0 == "," || $0 == " " }.map(String.init))
   }
 
+  /// The entries of `no_proxy` that cover nothing, for ``HTTPClient/Diagnostics``.
+  var remarks: [String] {
+    except.unread.map { "no_proxy contains \"\($0)\", which is malformed and covers no host" }
+  }
+
   func proxy(for origin: Origin) -> Proxy? {
     guard let proxy = origin.scheme == "https" ? https : http, !except.covers(origin.host, port: origin.port) else {
       return nil

@@ -1,5 +1,6 @@
 import MartletBase
 public import Foundation
+import Synchronization
 
 /// The proxy settings of a client.
 ///
@@ -17,11 +18,23 @@ public import Foundation
 /// ``OriginPattern/proxy(_:)`` or ``OriginPattern/everywhere``. If there are none, or they are rejected, the request
 /// fails with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
 public struct ProxySettings: Sendable {
-  enum Rule: Sendable {
+  enum Rule: Sendable, Equatable {
     case none
     case environment
     case fixed(Proxy, NoProxy)
-    case resolver(@Sendable (URL) async throws -> Proxy?)
+    case resolver(Resolver)
+  }
+
+  /// A closure, which is equal only to itself.
+  final class Resolver: Sendable, Equatable {
+    private static let numbers = Atomic(0)
+
+    let number = numbers.add(1, ordering: .relaxed).newValue
+    let resolve: @Sendable (URL) async throws -> Proxy?
+
+    init(_ resolve: @escaping @Sendable (URL) async throws -> Proxy?) { self.resolve = resolve }
+
+    static func == (left: Resolver, right: Resolver) -> Bool { left === right }
   }
 
   let rule: Rule
@@ -34,7 +47,7 @@ public struct ProxySettings: Sendable {
   /// `https_proxy` is for https URLs, `http_proxy` for http URLs, `all_proxy` for both; hosts in `no_proxy` are reached
   /// directly. All but `http_proxy` are also read in upper case. In a CGI process, with `REQUEST_METHOD` in its
   /// environment, nothing is read, because a client of the server could set the variables. A value without a scheme is
-  /// an `http` proxy.
+  /// an `http` proxy. Malformed entries of `no_proxy` cover no host; ``HTTPClient/diagnostics`` lists them.
   public static let environment = ProxySettings(rule: .environment)
 
   /// One proxy for all hosts except some.
@@ -42,8 +55,9 @@ public struct ProxySettings: Sendable {
   /// - Parameters:
   ///   - proxy: The proxy.
   ///   - hosts: The hosts to reach directly. `example.com` and `.example.com` match this name and all its subdomains,
-  ///     `10.1.2.3` or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow a
-  ///     name or an address (`a.example:8080`, `[::1]:8080`). Names are compared, never resolved.
+  ///     `10.1.2.3` or `::1` an address, `10.0.0.0/8`, `192.168.*` or `fd00::/8` a network, `<local>` names without a
+  ///     dot, `*` everything; a port may follow a name or an address (`a.example:8080`, `[::1]:8080`). Names are
+  ///     compared, never resolved.
   /// - Returns: The settings. A malformed host makes every request throw ``HTTPError/Kind/invalidRequest``.
   public static func proxy(_ proxy: Proxy, except hosts: [String] = []) -> ProxySettings {
     ProxySettings(rule: .fixed(proxy, NoProxy(hosts)))
@@ -57,7 +71,7 @@ public struct ProxySettings: Sendable {
   ///   limit of the call.
   /// - Returns: The settings.
   public static func resolver(_ resolve: @escaping @Sendable (URL) async throws -> Proxy?) -> ProxySettings {
-    ProxySettings(rule: .resolver(resolve))
+    ProxySettings(rule: .resolver(Resolver(resolve)))
   }
 
   /// Whether there is never a proxy.
@@ -98,6 +112,9 @@ struct ProxyRouter: Sendable {
 
   var isDirect: Bool { if case .none = rule { true } else { false } }
 
+  /// Settings of the environment that have no effect, for ``HTTPClient/Diagnostics``.
+  var remarks: [String] { (try? environment?.get())?.remarks ?? [] }
+
   /// The proxy for an origin, or `nil` for none.
   ///
   /// Throws ``InvalidInput``, or the error of a closure of the program.
@@ -108,11 +125,11 @@ struct ProxyRouter: Sendable {
       if let problem = proxy.problem ?? except.problem { throw problem }
       return except.covers(origin.host, port: origin.port) ? nil : proxy
     case .environment: return try environment?.get().proxy(for: origin)
-    case .resolver(let resolve):
+    case .resolver(let resolver):
       guard let url = Self.url(of: origin) else { return nil }
       let proxy: Proxy?
       do {
-        proxy = try await withAbort(source) { try await resolve(url) }
+        proxy = try await withAbort(source) { try await resolver.resolve(url) }
       } catch let error as HTTPError {
         throw error
       } catch {

@@ -68,6 +68,7 @@ struct TLSMaterial: Sendable, Hashable {
     if kind == .pkcs12 { return DER.isSequence(data) ? nil : "is not PKCS #12" }
     let (blocks, problem) = PEM.blocks(in: data)
     if let problem { return problem }
+    if blocks.isEmpty, isPath(data) { return "is a path instead of the file's contents: pass URL(filePath:)" }
     guard case .key(let hasPassword) = kind else {
       let certificates = blocks.filter { $0.isLabelled("CERTIFICATE") }
       if certificates.isEmpty { return "has no certificate in it" }
@@ -78,6 +79,15 @@ struct TLSMaterial: Sendable, Hashable {
     // Without a password, OpenSSL would ask for it on the terminal.
     if key.isEncrypted { return hasPassword ? nil : "has an encrypted key: pass its password" }
     return DER.isSequence(key.content) ? nil : "has a malformed private key"
+  }
+
+  /// Whether a text looks like the path of a file.
+  private static func isPath(_ data: Data) -> Bool {
+    guard data.count < 4_096, let text = String(data: data, encoding: .utf8) else { return false }
+    let line = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    guard !line.isEmpty, !line.contains(where: \.isWhitespace) else { return false }
+    return line.hasPrefix("/") || line.hasPrefix("./") || line.hasPrefix("~/")
+      || [".pem", ".crt", ".cer", ".key"].contains { line.hasSuffix($0) }
   }
 
   private struct Failure: Error {

@@ -38,7 +38,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test(arguments: [(9, 3), (2, 5), (4, 1), (3, 0)])
+  @Test(arguments: [(9, 3), (2, 5), (4, 1), (3, 0), (3, .max), (3, .min), (0, .max)])
   func `all limits the number of concurrent requests`(count: Int, limit: Int) async throws {
     let crowd = Crowd()
     let client = HTTPClient.stubbed(

@@ -322,18 +322,18 @@ import Testing
     #expect(!names { $0.guards = [] }.contains("GuardStage"))
   }
 
-  @Test func `only publicAddressesOnly changes the identity of the transport`() {
+  @Test func `only publicAddressesOnly changes the settings of the transport`() {
     var configuration = HTTPClient.Configuration()
-    let first = configuration.transportIdentity
+    let first = configuration.transportSettings
 
     configuration.guards = [.httpsOnly, .hsts, .allowedHosts([])]
-    #expect(configuration.transportIdentity == first)
+    #expect(configuration.transportSettings.isSame(as: first))
     configuration.guards.append(.publicAddressesOnly)
-    let second = configuration.transportIdentity
-    #expect(second != first)
+    let second = configuration.transportSettings
+    #expect(!second.isSame(as: first))
     configuration.guards.append(.httpsOnly)
-    #expect(configuration.transportIdentity == second)
+    #expect(configuration.transportSettings.isSame(as: second))
     configuration.guards = [.publicAddressesOnly(except: ["::1"])]
-    #expect(configuration.transportIdentity != second)
+    #expect(!configuration.transportSettings.isSame(as: second))
   }
 }

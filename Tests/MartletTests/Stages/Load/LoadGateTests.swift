@@ -117,6 +117,16 @@ import Testing
       (403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000060"], .seconds(60)),
       (403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1600000000"], .zero),
       (403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "-1"], nil),
+      (403, ["Retry-After": "60"], .seconds(60)), (500, ["Retry-After": "60"], .seconds(60)),
+      (301, ["Retry-After": "60"], nil),
+      (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000060000"], .seconds(60)),
+      (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000060000000"], .seconds(60)),
+      (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000000.5"], .milliseconds(500)),
+      (429, ["X-RateLimit-Remaining": "0.0", "X-RateLimit-Reset": "2.5"], .milliseconds(2_500)),
+      (429, ["X-RateLimit-Remaining": "0.5", "X-RateLimit-Reset": "2"], nil),
+      (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1e3"], nil),
+      (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "."], nil),
+      (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999999999999999999999999"], .zero),
     ] as [(Int, HTTPHeaders, Duration?)])
   func `understands what servers say about their limits`(status: Int, headers: HTTPHeaders, pause: Duration?) {
     let now = Date(timeIntervalSince1970: 1_700_000_000)

@@ -283,9 +283,30 @@ import Testing
     let client = HTTPClient { $0.concurrency = .adaptive(1...80) }
     #expect(client.configuration.maximumConnectionsPerHost == 80)
     #expect(client.configuration.maximumConnections == 80)
+    let before = HTTPClient {
+      $0.maximumConnectionsPerHost = 10
+      $0.maximumConnections = 20
+      $0.concurrency = .adaptive(1...80)
+    }
+    #expect(before.configuration.maximumConnectionsPerHost == 10 && before.configuration.maximumConnections == 20)
     let fixed = HTTPClient { $0.concurrency = .fixed(3) }
     #expect(fixed.configuration.transportSettings.maximumRequestsPerHost == 3)
     #expect(HTTPClient { _ in }.configuration.transportSettings.maximumRequestsPerHost == nil)
+  }
+
+  @Test func `a concurrency that is set back leaves nothing behind`() {
+    let client = HTTPClient {
+      $0.concurrency = .adaptive(1...200)
+      $0.concurrency = .automatic
+      $0.dataBudget.allowsExpensiveNetworks = false
+      $0.dataBudget = .off
+      $0.guards = [.publicAddressesOnly]
+      $0.guards = []
+    }
+
+    #expect(client.configuration.maximumConnectionsPerHost == 6)
+    #expect(client.configuration.maximumConnections == 64)
+    #expect(client.configuration.transportSettings.isSame(as: TransportSettings()))
   }
 
   // MARK: The circuit

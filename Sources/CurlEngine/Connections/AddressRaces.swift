@@ -1,0 +1,228 @@
+import MartletBase
+import CMartletShim
+
+/// An IP address with its port, as the system's functions take it.
+struct SocketAddress: Hashable {
+  private static let room = 128  // sizeof(struct sockaddr_storage)
+
+  let bytes: [UInt8]
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// An address in libcurl's form, if it is for TCP.
+  init?(_ address: UnsafeMutableRawPointer) {
+    bytes = [UInt8](unsafeUninitializedCapacity: Self.room) { buffer, count in
+      count = buffer.baseAddress.map { Int(martlet_socket_name(address, $0, CInt(buffer.count))) } ?? 0
+    }
+    if bytes.isEmpty { return nil }
+  }
+
+  /// The 4 or 16 octets of the address.
+  var octets: [UInt8]? {
+    switch bytes.count {
+    case 16: Array(bytes[4..<8])  // sockaddr_in
+    case 28: Array(bytes[8..<24])  // sockaddr_in6
+    default: nil
+    }
+  }
+
+  /// The address without its port.
+  var text: String? {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+      guard let base = text.baseAddress, martlet_address_text(bytes, CInt(bytes.count), base, 64) else { return nil }
+      return String(cString: base)
+    }
+  }
+}
+
+/// The connections that are being established, and the races between a host's addresses.
+///
+/// libcurl before 8.16 tries the addresses of one family one after the other, and waits for each for half of the limit.
+/// So if one of its sockets still connects after ``delay``, the host's other addresses are tried as well, one more after
+/// each ``delay`` (RFC 8305 §5). The first connection takes the place of libcurl's socket. ``CurlLoop`` performs this;
+/// the struct decides what is due.
+struct AddressRaces {
+  /// The time between two attempts, in microseconds; the default of RFC 8305 §8.
+  static let delay: Int64 = 250_000
+  /// The maximum number of addresses tried in addition to libcurl's.
+  static let maximumAddresses = 16
+  /// For how long a silent address is remembered, in microseconds: as long as libcurl remembers the host's addresses.
+  static let memory: Int64 = 60_000_000
+
+  typealias Owner = UnsafeMutableRawPointer
+
+  enum Step: Equatable {
+    /// One of libcurl's sockets has had its time.
+    case silence(CInt, Owner)
+    /// A race may try its next address.
+    case next(Owner)
+  }
+
+  /// One of libcurl's sockets, until it is connected or closed.
+  private struct Attempt {
+    var owner: Owner
+    var address: SocketAddress
+    var start: Int64
+    var number: UInt64
+  }
+
+  private struct Race {
+    var waiting: ArraySlice<SocketAddress>
+    var sockets: [CInt: (address: SocketAddress, start: Int64)] = [:]
+    var number: UInt64
+  }
+
+  private struct Appointment {
+    var time: Int64
+    var number: UInt64
+    var step: Step
+  }
+
+  private var attempts: [CInt: Attempt] = [:]
+  private var sockets: [Owner: [CInt]] = [:]
+  private var races: [Owner: Race] = [:]
+  private var owners: [CInt: Owner] = [:]
+  private var appointments: ArraySlice<Appointment> = []
+  /// The same for addresses that are known to be silent.
+  private var immediate: [Appointment] = []
+  private var silent = RecentTable<SocketAddress, Int64>(limit: 64)
+  private var number: UInt64 = 0
+
+  /// Whether libcurl connects no socket.
+  var isEmpty: Bool { attempts.isEmpty }
+  /// Whether no transfer connects.
+  var isIdle: Bool { sockets.isEmpty }
+
+  /// The time of the next step.
+  var time: Int64? {
+    mutating get {
+      if let first = immediate.first { return first.time }
+      while let first = appointments.first, !isValid(first) { appointments.removeFirst() }
+      return appointments.first?.time
+    }
+  }
+
+  private func isValid(_ appointment: Appointment) -> Bool {
+    switch appointment.step {
+    case .silence(let socket, _): attempts[socket]?.number == appointment.number
+    case .next(let owner): races[owner]?.number == appointment.number
+    }
+  }
+
+  // MARK: libcurl's sockets
+
+  /// Notes a socket that libcurl is about to connect.
+  mutating func opened(_ socket: CInt, _ address: SocketAddress, by owner: Owner, at now: Int64) {
+    number += 1
+    attempts[socket] = Attempt(owner: owner, address: address, start: now, number: number)
+    sockets[owner, default: []].append(socket)
+    let isSilent = silent.count > 0 && silent[address].map { $0 > now } == true
+    let step = Step.silence(socket, owner)
+    if isSilent {
+      immediate.append(Appointment(time: now, number: number, step: step))
+    } else {
+      appointments.append(Appointment(time: now + Self.delay, number: number, step: step))
+    }
+  }
+
+  /// Notes that one of libcurl's sockets is connected; returns the race's sockets, which are to be closed.
+  ///
+  /// Addresses that have not replied within their time are remembered.
+  mutating func connected(_ socket: CInt, at now: Int64) -> [CInt] {
+    guard let winner = attempts[socket] else { return [] }
+    if silent.count > 0 { silent[winner.address] = nil }
+    if let race = races[winner.owner] {
+      let others = (sockets[winner.owner] ?? []).compactMap { attempts[$0] }.map { ($0.address, $0.start) }
+      for (address, start) in others + race.sockets.values.map({ ($0.address, $0.start) }) {
+        if address != winner.address, now - start >= Self.delay { silent[address] = now + Self.memory }
+      }
+    }
+    return end(winner.owner)
+  }
+
+  /// Notes that an owner's address is not used, so another one may follow.
+  mutating func refused(_ owner: Owner) { sockets[owner, default: []] += [] }
+
+  /// Notes that a socket is closed; returns the owner if libcurl was connecting it.
+  mutating func closed(_ socket: CInt) -> Owner? {
+    guard let attempt = attempts.removeValue(forKey: socket) else { return nil }
+    sockets[attempt.owner]?.removeAll { $0 == socket }
+    return attempt.owner
+  }
+
+  /// Forgets an owner; returns the race's sockets, which are to be closed.
+  mutating func end(_ owner: Owner) -> [CInt] {
+    for socket in sockets.removeValue(forKey: owner) ?? [] { attempts[socket] = nil }
+    guard let race = races.removeValue(forKey: owner) else { return [] }
+    for socket in race.sockets.keys { owners[socket] = nil }
+    return Array(race.sockets.keys)
+  }
+
+  // MARK: Races
+
+  /// Removes and returns the steps that are due.
+  mutating func takeDue(at now: Int64) -> [Step] {
+    var due = immediate.filter(isValid)
+    immediate = []
+    while let first = appointments.first, first.time <= now || !isValid(first) {
+      if isValid(first) { due.append(first) }
+      appointments.removeFirst()
+    }
+    return due.map(\.step)
+  }
+
+  func isRacing(_ owner: Owner) -> Bool { races[owner] != nil }
+
+  /// Whether an owner has begun to connect, and is not connected.
+  func isKnown(_ owner: Owner) -> Bool { sockets[owner] != nil }
+
+  /// Whether libcurl connects for an owner, which has no other connection yet.
+  func isConnecting(_ owner: Owner) -> Bool { sockets[owner]?.isEmpty == false }
+
+  /// Begins a race between the addresses of a host; those known to be silent come last.
+  mutating func begin(_ owner: Owner, _ found: [SocketAddress], at now: Int64) {
+    let tried = (sockets[owner] ?? []).compactMap { attempts[$0]?.address }
+    var others: [SocketAddress] = []
+    for address in found where !tried.contains(address) && !others.contains(address) { others.append(address) }
+    let isSilent = { [silent] (address: SocketAddress) in silent[address].map { $0 > now } == true }
+    others = others.filter { !isSilent($0) } + others.filter(isSilent)
+    number += 1
+    races[owner] = Race(waiting: others.prefix(Self.maximumAddresses), number: number)
+  }
+
+  /// Removes and returns the next address to try; the one after it is due later.
+  mutating func takeNext(_ owner: Owner, at now: Int64) -> SocketAddress? {
+    guard let address = races[owner]?.waiting.popFirst() else { return nil }
+    number += 1
+    races[owner]?.number = number
+    appointments.append(Appointment(time: now + Self.delay, number: number, step: .next(owner)))
+    return address
+  }
+
+  /// Notes a race's own socket.
+  mutating func started(_ socket: CInt, _ address: SocketAddress, for owner: Owner, at now: Int64) {
+    races[owner]?.sockets[socket] = (address, now)
+    owners[socket] = owner
+  }
+
+  /// The owner and the address of a race's own socket.
+  func owner(of socket: CInt) -> (owner: Owner, address: SocketAddress)? {
+    guard !owners.isEmpty, let owner = owners[socket] else { return nil }
+    return races[owner]?.sockets[socket].map { (owner, $0.address) }
+  }
+
+  /// Forgets a race's own socket, which has failed or is used.
+  mutating func forget(_ socket: CInt) {
+    if let owner = owners.removeValue(forKey: socket) { races[owner]?.sockets[socket] = nil }
+  }
+
+  /// Libcurl's sockets for an owner.
+  func connecting(_ owner: Owner) -> [CInt] { sockets[owner] ?? [] }
+
+  /// Notes that a socket of libcurl now leads to another address.
+  mutating func moved(_ socket: CInt, to address: SocketAddress, at now: Int64) {
+    guard let attempt = attempts[socket] else { return }
+    silent[attempt.address] = now + Self.memory
+    attempts[socket]?.address = address
+  }
+}
