@@ -265,17 +265,17 @@ extension ResponseHeadReader.Head {
 
   /// The announced length of the body, if it can be trusted (RFC 9112 §6).
   func bodyLength() throws(ResponseHeadReader.Problem) -> Int64? {
-    if !framing.hasTransferCoding {
-      if framing.lengthCount == 0 { return nil }
-      if let length = framing.length { return length }
-    }
-    let codings = fields.values(of: "Transfer-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
-    if !codings.isEmpty {
+    if framing.hasTransferCoding {
+      let codings = fields.values(of: "Transfer-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
+      // libcurl would ignore the length and wait for the end of the connection.
+      guard !codings.isEmpty else { throw ResponseHeadReader.Problem(message: "Transfer-Encoding is empty") }
       guard codings.count == 1, FieldSyntax.isSameName(codings[0], "chunked") else {
         throw ResponseHeadReader.Problem(message: "the body has a transfer coding that was not asked for")
       }
       return nil
     }
+    if framing.lengthCount == 0 { return nil }
+    if let length = framing.length { return length }
     var length: Int64?
     for field in fields.values(of: "Content-Length") {
       for member in field.utf8.split(separator: 0x2C, omittingEmptySubsequences: false) {

@@ -60,6 +60,22 @@
       for text in bad { #expect(try await error(from: text)?.kind == .protocolViolation, "\(text.prefix(60))") }
     }
 
+    @Test func `an error names a header line or a trailer that is too long`() async throws {
+      let ok = "HTTP/1.1 200 OK\r\n"
+      let long = String(repeating: "a", count: 110_000)
+      let rows = [
+        ("a header line of the response has more than 100 KiB", "\(ok)X-A: \(long)\r\nContent-Length: 0\r\n\r\n"),
+        (
+          "a trailer of the response has more than 4 KiB",
+          "\(ok)Transfer-Encoding: chunked\r\n\r\n0\r\nX-A: \(long.prefix(10_000))\r\n\r\n"
+        ),
+      ]
+      for (message, text) in rows {
+        let error = try await error(from: text)
+        #expect(error?.kind == .protocolViolation && error?.message == message, "\(error?.message ?? "")")
+      }
+    }
+
     @Test func `rejects ambiguous response heads`() async throws {
       let fields = [
         "Content-Length: 2\r\nContent-Length: 3", "Content-Length: +2", "Content-Length: 2, 3", "Content-Length: ",
