@@ -22,9 +22,13 @@ area(
     "Transports/Curl/",
     # The loop: what it keeps of transfers, sockets and handles.
     ("handle-joins-busy", "CurlHandle",
-     "isSecure && !isMultiplexed && (name == nil || isTaken(",
-     'isSecure && !isMultiplexed && !mutant("handle-joins-busy") && (name == nil || isTaken(',
+     "!isMultiplexed && (isSecure && name == nil || isTaken(",
+     '!isMultiplexed && !mutant("handle-joins-busy") && (isSecure && name == nil || isTaken(',
      "MixedVersionsTests"),
+    ("transfer-believes-status-lines", "CurlTransfer",
+     "guard isHTTP1 || handle?.isMultiplexed != false else {",
+     'guard isHTTP1 || handle?.isMultiplexed != false || mutant("transfer-believes-status-lines") else {',
+     "StatusVersionTests"),
     ("handle-takes-ended-for-busy", "RestingConnections",
      "guard !isMultiplexed, let last = connection.user, last !== transfer else { return nil }",
      "guard !isMultiplexed, let last = connection.user, last !== transfer,\n"

@@ -258,7 +258,7 @@ final class CurlHandle {
       let isBroken = loop.broken.count > 0 && name.map { loop.broken[$0] != nil } == true
       let isUnusable = isOther || isBroken || isSpoiled(known, for: transfer)
       // A connection that is not open yet has no addresses.
-      if isUnusable || isSecure && !isMultiplexed && (name == nil || isTaken(known, by: transfer)) {
+      if isUnusable || !isMultiplexed && (isSecure && name == nil || isTaken(known, by: transfer)) {
         transfer.isMisplaced = true
         return false
       }

@@ -253,6 +253,9 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   private func open(_ arrival: CurlArrival) throws(ResponseHeadReader.Problem) {
     let head = arrival.head
     let isHTTP1 = head.version.utf8.starts(with: "1.".utf8)
+    guard isHTTP1 || handle?.isMultiplexed != false else {
+      throw ResponseHeadReader.Problem(message: "the status line has version \(head.version) on an HTTP/1.1 connection")
+    }
     var decoder: ContentDecoder?
     var end = TransferLife.BodyEnd.length(0)
     if job.method != "HEAD" && head.status != 204 && head.status != 304 {
