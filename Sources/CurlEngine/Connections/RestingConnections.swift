@@ -154,7 +154,9 @@ extension CurlHandle {
   }
 
   /// Whether libcurl chose an HTTP/1 connection that is in use, as far as known.
+  ///
+  /// Before 8.12 it does so for a host that has sent a status line of HTTP/2, on whichever connection.
   func isTaken(_ connection: RestingConnections.Connection?, by transfer: CurlTransfer) -> Bool {
-    martlet_easy_tls(easy) != nil && connection?.isUsed(byOtherThan: transfer) == true
+    (!transfer.job.isSecure || martlet_easy_tls(easy) != nil) && connection?.isUsed(byOtherThan: transfer) == true
   }
 }

@@ -250,7 +250,7 @@ final class CurlHandle {
   }
 
   private func willSend(on name: UInt64?) -> Bool {
-    guard let transfer else { return false }
+    guard let transfer, transfer.beginRound(self) else { return false }
     let known = name.flatMap { loop.resting[$0] }
     let (isReused, isSecure) = (isReused, transfer.job.isSecure)
     isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
@@ -260,7 +260,7 @@ final class CurlHandle {
       let isBroken = loop.broken.count > 0 && name.map { loop.broken[$0] != nil } == true
       let isUnusable = isOther || isBroken || isSpoiled(known, for: transfer)
       // A connection that is not open yet has no addresses.
-      if isUnusable || isSecure && !isMultiplexed && (name == nil || isTaken(known, by: transfer)) {
+      if isUnusable || !isMultiplexed && (isSecure && name == nil || isTaken(known, by: transfer)) {
         transfer.isMisplaced = true
         return false
       }
@@ -316,6 +316,7 @@ final class CurlHandle {
     if type == 3, CurlLibrary.showsRawBody {
       transfer?.receivedRaw(UnsafeRawBufferPointer(start: bytes, count: count))
     }
+    noteLeftovers(type, bytes, count)
     var (stream, error): (UInt32, UInt32) = (0, 0)
     let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream, &error)
     switch note {

@@ -1,4 +1,5 @@
 package import MartletBase
+import CMartletShim
 import Foundation
 
 /// Parses the head of a response from its lines, within limits.
@@ -7,10 +8,14 @@ import Foundation
 ///   status ─▶ fields ─▶ empty line ─▶ 1xx: status again │ final ─▶ trailers
 /// ```
 package struct ResponseHeadReader {
-  /// The maximum size of all heads and trailers of a response.
+  /// The maximum size of all heads and trailers of a response, apart from ``regained``.
   static let maximumBytes = 256 << 10
+  /// The maximum number of fields and interim responses, apart from ``regained``.
   static let maximumFields = 1000
-  static let maximumInterim = 20
+  /// The part of the limits that interim responses regain in a second.
+  ///
+  /// They may continue for hours, as 102 and 104 do, but not quickly.
+  static let regained = (bytes: 16 << 10, fields: 100)
 
   package struct Head {
     package var status: Int
@@ -44,7 +49,8 @@ package struct ResponseHeadReader {
   private(set) var hasBytes = false
   private var bytes = 0
   private var fieldCount = 0
-  private var interimCount = 0
+  /// The time of the last interim response, in microseconds.
+  private var interimTime: Int64?
   private var start: (status: Int, reason: String?, version: String)?
   /// The names and values of the fields, in sequence.
   private var octets: [UInt8] = []
@@ -62,8 +68,10 @@ package struct ResponseHeadReader {
     places.reserveCapacity(16)
   }
 
-  /// Reads one line with its end.
-  mutating func read(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) -> Step {
+  /// Reads one line with its end; `now` is the time in microseconds.
+  mutating func read(
+    _ line: UnsafeBufferPointer<UInt8>, at now: @autoclosure () -> Int64 = martlet_microseconds()
+  ) throws(Problem) -> Step {
     hasBytes = true
     bytes += line.count
     guard bytes <= Self.maximumBytes else {
@@ -72,7 +80,7 @@ package struct ResponseHeadReader {
     var end = line.count
     if end > 0, line[end - 1] == 0x0A { end -= 1 }
     if end > 0, line[end - 1] == 0x0D { end -= 1 }
-    guard end > 0 else { return try endBlock() }
+    guard end > 0 else { return try endBlock(at: now()) }
     let content = UnsafeBufferPointer(start: line.baseAddress, count: end)
     guard !Self.hasIllegalOctet(content) else {
       throw Problem(message: "a header line has an illegal octet")
@@ -80,16 +88,30 @@ package struct ResponseHeadReader {
     if start == nil {
       start = try Self.statusLine(content)
     } else {
-      fieldCount += 1
-      guard fieldCount <= Self.maximumFields else {
-        throw Problem(message: "there are more than \(Self.maximumFields) header fields")
-      }
+      try countField()
       if isFinal { trailer(content) } else { try field(content) }
     }
     return .more
   }
 
-  private mutating func endBlock() throws(Problem) -> Step {
+  private mutating func countField() throws(Problem) {
+    fieldCount += 1
+    guard fieldCount <= Self.maximumFields else {
+      throw Problem(message: "there are more than \(Self.maximumFields) header fields and interim responses")
+    }
+  }
+
+  /// Restores a part of the limits after an interim response.
+  private mutating func regain(at now: Int64) {
+    let elapsed = interimTime.map { max(0, now - $0) } ?? 0
+    interimTime = now
+    // No more than the limits, so the products cannot overflow.
+    let milliseconds = Int(min(elapsed / 1000, 20_000))
+    bytes = max(0, bytes - milliseconds * Self.regained.bytes / 1000)
+    fieldCount = max(0, fieldCount - milliseconds * Self.regained.fields / 1000)
+  }
+
+  private mutating func endBlock(at now: @autoclosure () -> Int64) throws(Problem) -> Step {
     guard !isFinal else { return .more }
     guard let start else { throw Problem(message: "the response has no status line") }
     guard start.status < 200 else {
@@ -100,10 +122,8 @@ package struct ResponseHeadReader {
           status: start.status, reason: start.reason, version: start.version, fields: fields, framing: framing))
     }
     guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not asked for") }
-    interimCount += 1
-    guard interimCount <= Self.maximumInterim else {
-      throw Problem(message: "there are more than \(Self.maximumInterim) interim responses")
-    }
+    try countField()
+    regain(at: now())
     self.start = nil
     octets.removeAll(keepingCapacity: true)
     places.removeAll(keepingCapacity: true)
@@ -239,6 +259,9 @@ package struct ResponseHeadReader {
 }
 
 extension ResponseHeadReader.Head {
+  /// Whether the response to a request with this method may have a body (RFC 9112 §6.3).
+  func mayHaveBody(to method: String) -> Bool { method != "HEAD" && status != 204 && status != 304 }
+
   /// Determines what ends the body (RFC 9112 §6.3).
   func bodyEnd(isHTTP1: Bool) throws(ResponseHeadReader.Problem) -> TransferLife.BodyEnd {
     if let length = try bodyLength() { return .length(length) }
@@ -248,17 +271,17 @@ extension ResponseHeadReader.Head {
 
   /// The announced length of the body, if it can be trusted (RFC 9112 §6).
   func bodyLength() throws(ResponseHeadReader.Problem) -> Int64? {
-    if !framing.hasTransferCoding {
-      if framing.lengthCount == 0 { return nil }
-      if let length = framing.length { return length }
-    }
-    let codings = fields.values(of: "Transfer-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
-    if !codings.isEmpty {
+    if framing.hasTransferCoding {
+      let codings = fields.values(of: "Transfer-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
+      // libcurl would ignore the length and wait for the end of the connection.
+      guard !codings.isEmpty else { throw ResponseHeadReader.Problem(message: "Transfer-Encoding is empty") }
       guard codings.count == 1, FieldSyntax.isSameName(codings[0], "chunked") else {
         throw ResponseHeadReader.Problem(message: "the body has a transfer coding that was not asked for")
       }
       return nil
     }
+    if framing.lengthCount == 0 { return nil }
+    if let length = framing.length { return length }
     var length: Int64?
     for field in fields.values(of: "Content-Length") {
       for member in field.utf8.split(separator: 0x2C, omittingEmptySubsequences: false) {

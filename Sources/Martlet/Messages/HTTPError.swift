@@ -161,15 +161,19 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     try? response?.json(type)
   }
 
+  /// The maximum number of Unicode scalars of the URL and of the message in a description.
+  private static let longestText = 2_000
+
   /// A single line with kind, method, URL, cause, phase, attempts and elapsed time.
   ///
+  /// The URL and the message are truncated after 2,000 Unicode scalars each, which an ellipsis shows.
   /// If the request should have been retried, the line also tells why it was not.
   public var description: String {
     var line = "\(kind)"
     if let method { line += ": \(InvalidInput.printable(method.rawValue))" }
     // The URL and the message may contain external text: a transport quotes its peer.
-    if let redactedURL { line += " \(InvalidInput.printable(redactedURL, limit: .max))" }
-    line += ": \(InvalidInput.printable(message, limit: .max))"
+    if let redactedURL { line += " \(InvalidInput.printable(redactedURL, limit: Self.longestText))" }
+    line += ": \(InvalidInput.printable(message, limit: Self.longestText))"
     var notes: [String] = []
     if let response, response.isBodyTruncated { notes.append("body cut after \(response.body.count) bytes") }
     if let phase { notes.append("while \(phase.rawValue)") }
@@ -177,7 +181,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     if let elapsed { notes.append(HTTPError.text(elapsed)) }
     if !notes.isEmpty { line += " (\(notes.joined(separator: ", ")))" }
     if let refusal = attempts.last?.retryRefusal {
-      line += "; not repeated: \(InvalidInput.printable(refusal.description, limit: .max))"
+      line += "; not repeated: \(InvalidInput.printable(refusal.description, limit: Self.longestText))"
     }
     return line
   }

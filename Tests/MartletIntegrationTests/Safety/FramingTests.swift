@@ -75,6 +75,7 @@
         all.append("1" + String(repeating: "0", count: 33))
         all.append("1" + String(repeating: "0", count: 400))
         all += ["-1", "+1", " 1x", "0x1", "1.0", "g", ";a"]
+        if HostFact.rawChunks.holds { all += ["2g", "2_0", "2 g", "2\rg", "2,2", "02x"] }
       }
       return all
     }
@@ -160,6 +161,18 @@
     ]
     // Elsewhere it is an error, unless all of it comes at once.
     .filter { HostFact.chunksDespiteLength.holds || !$0.contains("Content-Length: 0") }
+
+    @Test(arguments: Lane.engines, ["Content-Length: 2\r\n", ""])
+    func `an empty Transfer-Encoding is an error at once`(lane: Lane, length: String) async throws {
+      let head = "HTTP/1.1 200 OK\r\n\(length)Transfer-Encoding:\r\n\r\n"
+      let server = try MockServer(.raw(head + "ok", thenClose: false))
+      let client = lane.client()
+
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+
+      #expect(error?.kind == .protocolViolation && error?.message == "Transfer-Encoding is empty")
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
 
     /// Two answers at once, the first of which has an odd length.
     @Test(arguments: Lane.engines, whole)

@@ -43,7 +43,7 @@
       let chunked = ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
       let long = "X-A: " + String(repeating: "a", count: 65_000) + "\r\n"
       let fine = [
-        String(repeating: hint, count: 20) + ok + end, ok + String(repeating: "A: b\r\n", count: 999) + end,
+        String(repeating: hint, count: 300) + ok + end, ok + String(repeating: "A: b\r\n", count: 999) + end,
         chunked + String(repeating: "A: b\r\n", count: 999) + "\r\n",
       ]
       for text in fine {
@@ -52,12 +52,28 @@
         server.stop()
       }
       let bad = [
-        String(repeating: hint, count: 21) + ok + end, ok + String(repeating: "A: b\r\n", count: 1000) + end,
+        String(repeating: hint, count: 2000) + ok + end, ok + String(repeating: "A: b\r\n", count: 1000) + end,
         chunked + String(repeating: "A: b\r\n", count: 1000) + "\r\n",
         ok + String(repeating: long, count: 5) + end,
         "HTTP/1.1 103 Early Hints\r\n" + String(repeating: "A: b\r\n", count: 999) + "\r\n" + ok + "A: b\r\n" + end,
       ]
       for text in bad { #expect(try await error(from: text)?.kind == .protocolViolation, "\(text.prefix(60))") }
+    }
+
+    @Test func `an error names a header line or a trailer that is too long`() async throws {
+      let ok = "HTTP/1.1 200 OK\r\n"
+      let long = String(repeating: "a", count: 110_000)
+      let rows = [
+        ("a header line of the response has more than 100 KiB", "\(ok)X-A: \(long)\r\nContent-Length: 0\r\n\r\n"),
+        (
+          "a trailer of the response has more than 4 KiB",
+          "\(ok)Transfer-Encoding: chunked\r\n\r\n0\r\nX-A: \(long.prefix(10_000))\r\n\r\n"
+        ),
+      ]
+      for (message, text) in rows {
+        let error = try await error(from: text)
+        #expect(error?.kind == .protocolViolation && error?.message == message, "\(error?.message ?? "")")
+      }
     }
 
     @Test func `rejects ambiguous response heads`() async throws {

@@ -78,6 +78,16 @@ import Testing
     #expect(HTTPError(.timedOut, "late", phase: .connecting).description == "timedOut: late (while connecting)")
   }
 
+  @Test func `the description is bounded, whatever the URL and the message are`() throws {
+    let long = String(repeating: "\u{202E}", count: 70_000)
+    let target = RequestTarget("https://example.test/\(raw: String(repeating: "a", count: 70_000))")
+    var error = HTTPError(.connectionLost, long)
+    error.describe(.get(target))
+
+    #expect(error.description.utf8.count < 30_000 && error.description.contains("a…: "))
+    #expect(try #require(error.redactedURL).count > 60_000)
+  }
+
   /// The many ways in which a secret gets into a request or comes back in a response.
   @Test(arguments: [
     "https://ada:hunter2@example.test/?token=abc123", "https://hunter2@example.test/", "/a?token=abc123",

@@ -153,6 +153,23 @@
       #expect(error.kind == kind && error.http2ErrorCode == (code == 92 ? 2 : nil))
     }
 
+    /// libcurl's own texts for these are "Out of memory" and "bad function argument".
+    @Test(
+      arguments: [
+        (27, "", "a header line of the response has more than 100 KiB"),
+        (100, "", "a header line of the response has more than 100 KiB"),
+        (43, "", "a header line of the response has no name"),
+        (56, "Out of memory in chunked-encoding", "a trailer of the response has more than 4 KiB"),
+        (100, "Out of memory in chunked-encoding", "a trailer of the response has more than 4 KiB"),
+      ] as [(Int32, String, String)])
+    func `an error names what is wrong with the response`(code: Int32, text: String, message: String) {
+      let error = Self.map(Self.ending(code, text))
+      let before = CurlErrors.map(CurlEnding(code: code, text: text), phase: .connecting)
+
+      #expect(error.kind == .protocolViolation && error.message == message)
+      #expect(before.message != message)
+    }
+
     @Test func `libcurl's connect timeout is reported as the call's connect limit`() {
       let error = CurlErrors.map(
         CurlEnding(code: 28, text: "Failed to connect after 1001 ms"), phase: .connecting,

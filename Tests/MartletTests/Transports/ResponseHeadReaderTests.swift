@@ -18,11 +18,11 @@
     }
 
     private static func read(
-      _ line: String, _ reader: inout ResponseHeadReader
+      _ line: String, _ reader: inout ResponseHeadReader, at now: Int64 = 0
     ) throws(Problem) -> ResponseHeadReader.Step {
       let result: Result<ResponseHeadReader.Step, Problem> = Array((line + "\r\n").utf8).withUnsafeBufferPointer {
         bytes in
-        do throws(Problem) { return .success(try reader.read(bytes)) } catch { return .failure(error) }
+        do throws(Problem) { return .success(try reader.read(bytes, at: now)) } catch { return .failure(error) }
       }
       return try result.get()
     }
@@ -78,12 +78,55 @@
       Self.expectProblem("more than 262144 bytes", ["HTTP/1.1 200 OK", ""] + fields + [line])
     }
 
-    @Test func `accepts up to 20 interim responses and rejects a 101`() throws {
-      let interim = Array(repeating: ["HTTP/1.1 103 Early", ""], count: 20).flatMap { $0 }
+    @Test func `counts interim responses as header fields, and rejects a 101`() throws {
+      let interim = Array(repeating: ["HTTP/1.1 103 Early", ""], count: 1000).flatMap { $0 }
 
       #expect(try Self.read(interim + ["HTTP/1.1 200 OK", ""])?.status == 200)
-      Self.expectProblem("more than 20 interim", interim + ["HTTP/1.1 100 Continue", ""])
+      Self.expectProblem("more than 1000", interim + ["HTTP/1.1 100 Continue", ""])
+      Self.expectProblem("more than 1000", interim + ["HTTP/1.1 200 OK", "A: b"])
       Self.expectProblem("protocol that was not asked for", ["HTTP/1.1 101 Switching Protocols", ""])
+    }
+
+    /// A number of equal interim responses, and the pause between them in milliseconds.
+    struct Interim {
+      var count: Int
+      var pause: Int64
+      var fields: [String]
+      var isAccepted = true
+
+      static let all = [
+        // A day of 102, an hour of upload progress, ten minutes of it ten times a second.
+        Interim(count: 4320, pause: 20_000, fields: []),
+        Interim(count: 3600, pause: 1000, fields: ["Upload-Offset: 123456789", "Date: Sat, 28 Nov 2026 01:00:00 GMT"]),
+        Interim(count: 6000, pause: 100, fields: ["Upload-Offset: 123456789"]),
+        // As quickly as the limits are regained, and quicker.
+        Interim(count: 5000, pause: 10, fields: []),
+        Interim(count: 5000, pause: 9, fields: [], isAccepted: false),
+        Interim(count: 3000, pause: 1000, fields: [String](repeating: "A: b", count: 99)),
+        Interim(count: 3000, pause: 1000, fields: [String](repeating: "A: b", count: 110), isAccepted: false),
+        Interim(count: 3000, pause: 1000, fields: ["A: " + String(repeating: "b", count: 16_000)]),
+        Interim(count: 3000, pause: 1000, fields: ["A: " + String(repeating: "b", count: 17_000)], isAccepted: false),
+        Interim(count: 1000, pause: 0, fields: ["A: b"], isAccepted: false),
+        // A clock that steps back restores nothing.
+        Interim(count: 2000, pause: -1000, fields: [], isAccepted: false),
+        Interim(count: 2, pause: .max / 1000, fields: [String](repeating: "A: b", count: 999)),
+      ]
+    }
+
+    @Test(arguments: Interim.all)
+    func `limits the rate of interim responses, not their number`(_ interim: Interim) {
+      var reader = ResponseHeadReader()
+      var isAccepted = true
+
+      do {
+        for number in 0..<Int64(interim.count) {
+          for line in ["HTTP/1.1 104 Progress"] + interim.fields + [""] {
+            _ = try Self.read(line, &reader, at: 1_000 * number * interim.pause)
+          }
+        }
+      } catch { isAccepted = false }
+
+      #expect(isAccepted == interim.isAccepted)
     }
 
     // MARK: Trailers

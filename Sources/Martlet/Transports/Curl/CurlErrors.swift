@@ -57,7 +57,9 @@
       }
       let isNew = !ending.isReused && !ending.hasMoved
       let kind = kind(code, text, hasConnected: ending.hasConnected, isNew: isNew)
-      let said = InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
+      let said =
+        cause(ending)
+        ?? InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
       let message = said + (hint(code, text).map { ": \($0)" } ?? "")
       // With TLS 1.3 a server rejects the client certificate after the client has begun to send.
       let isConnected = ending.hasConnected && !(kind == .tls && isNew)
@@ -146,6 +148,18 @@
         return nil
       }
       return Int(text[text.index(after: start)...].dropLast()).flatMap { replies[$0] }
+    }
+
+    /// The fault of a response, if libcurl's own text blames something else.
+    private static func cause(_ ending: CurlEnding) -> String? {
+      guard ending.hasConnected else { return nil }
+      if ending.text.hasPrefix("Out of memory in chunked") { return "a trailer of the response has more than 4 KiB" }
+      return switch ending.code {
+      // OUT_OF_MEMORY, and TOO_LARGE from 8.6 on
+      case 27, 100: "a header line of the response has more than 100 KiB"
+      case 43: "a header line of the response has no name"
+      default: nil
+      }
     }
 
     /// The likely cause of a terse text of libcurl or OpenSSL.
