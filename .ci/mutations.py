@@ -1183,3 +1183,25 @@ area(
      'guard number > period || number < period - 1 && !mutant("budget-waits-for-fast-clock") else { return }',
      "DataBudgetTests"),
 )
+
+area(
+    "Messages/ and Transfers/Reading/",
+    ("value-is-found-by-errors", "JSONValue",
+     "if let value = try JSONDocument.current?.value(for: decoder) {",
+     'if !mutant("value-is-found-by-errors"), let value = try JSONDocument.current?.value(for: decoder) {',
+     "JSONDocumentTests JSONValueTests"),
+    ("document-for-any-decoder", "JSONDocument",
+     "guard state.withLock({ $0.decoder }) == ObjectIdentifier(decoder as AnyObject) else { return nil }",
+     'guard mutant("document-for-any-decoder")\n'
+     "      || state.withLock({ $0.decoder }) == ObjectIdentifier(decoder as AnyObject)\n    else { return nil }",
+     "JSONDocumentTests"),
+    ("document-knows-no-renaming", "JSONDocument",
+     "members.renamed = Self.places(names)",
+     'if !mutant("document-knows-no-renaming") { members.renamed = Self.places(names) }',
+     "JSONDocumentTests"),
+    ("integer-is-rounded", "JSONParser",
+     "if isInteger { return Int(text).map { .integer($0) } ?? .digits(text) }",
+     "if isInteger, let value = Int(text) { return .integer(value) }\n"
+     '    if isInteger, !mutant("integer-is-rounded") { return .digits(text) }',
+     "JSONValueTests"),
+)

@@ -63,7 +63,7 @@ import Testing
     (#"{"lines":[],"extra":"hunter2"}"#, "no value for 'note' at the top level"),
     (#"{"lines":[{"count":null}],"note":"hunter2"}"#, "null instead of a Int at .lines[0].count"),
     (#"{"lines":[{}],"note":"hunter2"}"#, "no value for 'count' at .lines[0]"),
-    (#"{"lines": hunter2"#, "malformed at the top level"), ("", "it is empty"), ("\r\n ", "it is empty"),
+    (#"{"lines": hunter2"#, "malformed: expected a value, at byte 10"), ("", "it is empty"), ("\r\n ", "it is empty"),
     ("\n<!doctype html><p>hunter2", "it is HTML or XML, such as a proxy or sign-in page"),
     (#""hunter2""#, "at the top level"),
   ])
