@@ -1204,4 +1204,11 @@ area(
      "if isInteger, let value = Int(text) { return .integer(value) }\n"
      '    if isInteger, !mutant("integer-is-rounded") { return .digits(text) }',
      "JSONValueTests"),
+    ("text-ends-in-a-character", "TextDecoding",
+     "guard isTruncated else { return decode(body) }",
+     'guard isTruncated, !mutant("text-ends-in-a-character") else { return decode(body) }',
+     "TextDecodingTests HTTPResponseTests"),
+    ("text-takes-utf8-for-latin1", "TextDecoding",
+     "guard isUTF8 else {", 'guard isUTF8, !mutant("text-takes-utf8-for-latin1") else {',
+     "TextDecodingTests HTTPResponseTests"),
 )

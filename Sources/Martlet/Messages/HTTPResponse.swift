@@ -129,7 +129,7 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.request }
   }
 
-  /// A one-line note if ``text`` could not use the declared `charset`, or `nil`.
+  /// A one-line note if ``text`` could not use the declared `charset` or has replaced octets, or `nil`.
   ///
   /// With an unknown character set, ``text`` is decoded as UTF-8, otherwise as ISO-8859-1.
   public var textNote: String? { decodedText.note }
@@ -176,12 +176,15 @@ public struct HTTPResponse: Sendable {
 
   /// The body as text.
   ///
-  /// It is decoded using the `charset` of `Content-Type`, otherwise a byte order mark, otherwise UTF-8, otherwise
-  /// ISO-8859-1, which never fails. ``textNote`` tells whether the `charset` could not be used.
+  /// It is decoded using the `charset` of `Content-Type`, otherwise a byte order mark, otherwise UTF-8. In UTF-8, U+FFFD
+  /// replaces invalid octets, as in the WHATWG Encoding standard. A body that is not valid in another declared `charset`
+  /// is decoded as UTF-8 if it is valid, otherwise as ISO-8859-1, which never fails. ``textNote`` reports both.
+  ///
+  /// Of a truncated body (``isBodyTruncated``), the incomplete last character is left out.
   public var text: String { decodedText.text }
 
   private var decodedText: (text: String, encodingName: String, note: String?) {
-    TextDecoding.decode(body, contentType: contentType)
+    TextDecoding.decode(body, contentType: contentType, isTruncated: isBodyTruncated)
   }
 
   /// Decodes the body as JSON (RFC 8259).
