@@ -1211,4 +1211,21 @@ area(
     ("text-takes-utf8-for-latin1", "TextDecoding",
      "guard isUTF8 else {", 'guard isUTF8, !mutant("text-takes-utf8-for-latin1") else {',
      "TextDecodingTests HTTPResponseTests"),
+    ("events-comment-resets", "EventSession",
+     "wasOfUse: hasEvent && (", 'wasOfUse: (hasEvent || mutant("events-comment-resets")) && (',
+     "ServerSentEventsTests"),
+    ("events-post-is-repeated", "ServerSentEvents+Options",
+     "case .automatic: request.method.isIdempotent && options",
+     'case .automatic: (request.method.isIdempotent || mutant("events-post-is-repeated")) && options',
+     "ServerSentEventsTests"),
+    ("refusal-forgets-body", "OpenCall",
+     "    let (data, isWhole) = await beginning()\n",
+     '    let (data, isWhole) = mutant("refusal-forgets-body") ? (Data(), true) : await beginning()\n',
+     "ServerSentEventsTests"),
+    ("refusal-waits-for-its-end", "OpenCall",
+     "      group.addTask { [timeline = call.core.timeline] in try? await timeline.watch(Self.patience) }\n"
+     "      await group.next()\n",
+     "      group.addTask { [timeline = call.core.timeline] in try? await timeline.watch(Self.patience) }\n"
+     '      if mutant("refusal-waits-for-its-end") { await group.next() }\n      await group.next()\n',
+     "ServerSentEventsTests"),
 )
