@@ -66,12 +66,16 @@ struct Printer: Sendable {
 
   /// The body for a terminal, with a line end: JSON indented, other text as it is, or a note about what it is.
   func body(_ data: Data, of response: StreamedResponse) -> String {
-    guard !data.isEmpty else { return "" }
-    let whole = HTTPResponse(status: response.status, headers: response.headers, body: data)
-    let type = whole.contentType
-    guard let text = Self.text(of: whole) else {
+    body(of: HTTPResponse(status: response.status, headers: response.headers, body: data))
+  }
+
+  /// The same for a response that has its body.
+  func body(of response: HTTPResponse) -> String {
+    guard !response.body.isEmpty else { return "" }
+    let type = response.contentType
+    guard let text = Self.text(of: response) else {
       let kind = type.map { "of \($0.essence)" } ?? "of an unknown type"
-      return palette.paint("(\(data.count) bytes \(kind), not shown: use -o file or a pipe)", .notice) + "\n"
+      return palette.paint("(\(response.body.count) bytes \(kind), not shown: use -o file or a pipe)", .notice) + "\n"
     }
     if type?.isJSON ?? true, let indented = JSONFormatter(palette: palette).format(text) { return indented + "\n" }
     return Visible.text(text) + (text.hasSuffix("\n") ? "" : "\n")
@@ -83,7 +87,7 @@ struct Printer: Sendable {
     // No text has the byte 0, but two-byte character sets are full of it.
     if !isWide && response.body.contains(0) { return nil }
     if response.contentType?.isText ?? false { return response.text }
-    return String(validating: response.body, as: UTF8.self)
+    return response.textNote == nil ? response.text : nil
   }
 
   private func fields(_ headers: HTTPHeaders) -> String {

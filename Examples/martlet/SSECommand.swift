@@ -26,6 +26,7 @@ struct SSECommand: Equatable, Sendable {
       return .success
     } catch let error as HTTPError {
       errors.complain("\(error)")
+      if let response = error.response { try? errors.write(Printer(palette: errors.palette).body(of: response)) }
       guard error.kind == .status, let status = error.status else { return RunRequest.code(of: error) }
       return status.isSuccess ? .noResponse : RunRequest.code(of: status)
     } catch let error as WriteError {

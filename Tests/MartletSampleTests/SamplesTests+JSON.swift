@@ -157,7 +157,7 @@ extension SamplesTests {
     (#"{"id": 1}"#, "no value for 'name' at the top level"),
     (#"{"id": "1", "name": "Ada"}"#, "not a Int at .id"),
     (#"{"id": null, "name": "Ada"}"#, "null instead of a Int at .id"),
-    ("{", "malformed at the top level"),
+    ("{", "malformed: expected the name of a member, at byte 1"),
   ]) func `describes why a body cannot be decoded`(body: String, message: String) async throws {
     let client = Self.client(.json(body))
 

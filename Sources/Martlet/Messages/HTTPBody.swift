@@ -151,7 +151,8 @@ enum EncodingProblem {
       return InvalidInput.printable(String(describing: type(of: error)))
     }
     let isNumber = (value as? any BinaryFloatingPoint)?.isFinite ?? true
-    let reason = isNumber ? "" : ", which is NaN or infinite: JSON has no such number (RFC 8259 §6)"
+    var reason = isNumber ? "" : ", which is NaN or infinite: JSON has no such number (RFC 8259 §6)"
+    if case .digits? = value as? JSONValue { reason = ", which is a number of more than 38 digits or with an exponent" }
     return "a value of type \(type(of: value)) at \(DecodingProblem.place(context.codingPath))\(reason)"
   }
 }

@@ -129,7 +129,7 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.request }
   }
 
-  /// A one-line note if ``text`` could not use the declared `charset`, or `nil`.
+  /// A one-line note if ``text`` could not use the declared `charset` or has replaced octets, or `nil`.
   ///
   /// With an unknown character set, ``text`` is decoded as UTF-8, otherwise as ISO-8859-1.
   public var textNote: String? { decodedText.note }
@@ -178,12 +178,15 @@ public struct HTTPResponse: Sendable {
 
   /// The body as text.
   ///
-  /// It is decoded using the `charset` of `Content-Type`, otherwise a byte order mark, otherwise UTF-8, otherwise
-  /// ISO-8859-1, which never fails. ``textNote`` tells whether the `charset` could not be used.
+  /// It is decoded using the `charset` of `Content-Type`, otherwise a byte order mark, otherwise UTF-8. In UTF-8, U+FFFD
+  /// replaces invalid octets, as in the WHATWG Encoding standard. A body that is not valid in another declared `charset`
+  /// is decoded as UTF-8 if it is valid, otherwise as ISO-8859-1, which never fails. ``textNote`` reports both.
+  ///
+  /// Of a truncated body (``isBodyTruncated``), the incomplete last character is left out.
   public var text: String { decodedText.text }
 
   private var decodedText: (text: String, encodingName: String, note: String?) {
-    TextDecoding.decode(body, contentType: contentType)
+    TextDecoding.decode(body, contentType: contentType, isTruncated: isBodyTruncated)
   }
 
   /// Decodes the body as JSON (RFC 8259).
@@ -197,9 +200,9 @@ public struct HTTPResponse: Sendable {
     do {
       return try DecodingProblem.decode(type, from: body, with: decoder ?? self.decoder ?? JSONDecoder())
     } catch {
+      let cause = DecodingProblem.cause(in: body) ?? DecodingProblem.describe(error, in: body)
       throw HTTPError(
-        .decoding,
-        "the body is not the JSON of \(T.self): \(DecodingProblem.cause(in: body) ?? DecodingProblem.describe(error))",
+        .decoding, "the body is not the JSON of \(T.self): \(cause)",
         request: finalRequest, response: self, underlying: error)
     }
   }
@@ -213,16 +216,16 @@ enum DecodingProblem {
     return first == UInt8(ascii: "<") ? "it is HTML or XML, such as a proxy or sign-in page" : nil
   }
 
-  /// Decodes JSON; a ``JSONValue`` uses its own parser, whose time is bounded.
+  /// Decodes JSON; each ``JSONValue`` comes from our own parser, whose time is bounded.
   static func decode<T: Decodable>(_ type: T.Type, from data: Data, with decoder: JSONDecoder) throws -> T {
     if type == JSONValue.self, let value = try JSONParser.value(of: data) as? T { return value }
-    return try decoder.decode(type, from: data)
+    return try JSONDocument.decode(type, from: data, with: decoder)
   }
 
   /// Describes a decoding error in one line.
   ///
   /// The line contains the coding path, but no part of the document.
-  static func describe(_ error: any Error) -> String {
+  static func describe(_ error: any Error, in document: Data) -> String {
     if let problem = error as? JSONParser.Problem { return problem.message }
     guard let error = error as? DecodingError else {
       return InvalidInput.printable(String(describing: type(of: error)))
@@ -232,8 +235,28 @@ enum DecodingProblem {
       return "no value for '\(InvalidInput.printable(key.stringValue))' at \(place(context.codingPath))"
     case .typeMismatch(let type, let context): return "not a \(type) at \(place(context.codingPath))"
     case .valueNotFound(let type, let context): return "null instead of a \(type) at \(place(context.codingPath))"
-    case .dataCorrupted(let context): return "malformed at \(place(context.codingPath))"
+    case .dataCorrupted(let context):
+      if let problem = context.underlyingError as? JSONMisfit {
+        return "malformed at \(place(context.codingPath)): \(problem.message)"
+      }
+      guard context.codingPath.isEmpty, context.debugDescription.hasPrefix("The given data was not valid JSON") else {
+        return "malformed at \(place(context.codingPath))"
+      }
+      return malformation(of: document)
     @unknown default: return "malformed"
+    }
+  }
+
+  /// Tells a malformed document from one with a number that does not fit its type; Foundation does not.
+  private static func malformation(of document: Data) -> String {
+    do throws(JSONParser.Problem) {
+      let root: JSONNode = try JSONParser.tree(of: document, maximumDepth: JSONDocument.maximumDepth)
+      let suspect = root.reversedPathOfLargeNumber.map {
+        "the first that Int cannot hold is at \(place($0.reversed()))"
+      }
+      return "a number does not fit its type: \(suspect ?? "each fits Int")"
+    } catch {
+      return "malformed: \(error.message)"
     }
   }
 

@@ -1,5 +1,21 @@
 import Foundation
 
+/// The value that ``JSONParser`` makes of a text.
+protocol JSONTree {
+  /// A value that is neither an array nor an object.
+  static func scalar(_ value: JSONValue) -> Self
+  static func array(_ elements: [Self]) -> Self
+  /// An object with its members in the order of the text; names can repeat.
+  static func object(_ members: [(name: String, value: Self)]) -> Self
+}
+
+extension JSONValue: JSONTree {
+  static func scalar(_ value: JSONValue) -> JSONValue { value }
+  static func object(_ members: [(name: String, value: JSONValue)]) -> JSONValue {
+    .object(Dictionary(members.map { ($0.name, $0.value) }) { $1 })
+  }
+}
+
 /// Parses a JSON text of any shape (RFC 8259) in linear time.
 ///
 /// `JSONDecoder` requires trying one type after the other, and creates an error with the whole path for each type that
@@ -17,15 +33,23 @@ struct JSONParser {
 
   private let bytes: [UInt8]
   private let isLenient: Bool
+  private let maximumDepth: Int
   private var index = 0
   private var depth = 0
 
   /// Parses a text; if it is lenient, a string may have control characters, half surrogate pairs and invalid UTF-8, which
   /// become U+FFFD: some programs write them.
   static func value(of data: Data, isLenient: Bool = false) throws(Problem) -> JSONValue {
-    var parser = JSONParser(bytes: Array(data), isLenient: isLenient)
+    try tree(of: data, isLenient: isLenient)
+  }
+
+  /// Parses a text into a tree of any type.
+  static func tree<Tree: JSONTree>(
+    of data: Data, isLenient: Bool = false, maximumDepth: Int = Self.maximumDepth
+  ) throws(Problem) -> Tree {
+    var parser = JSONParser(bytes: Array(data), isLenient: isLenient, maximumDepth: maximumDepth)
     if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
-    let value = try parser.value()
+    let value: Tree = try parser.value()
     parser.skipBlanks()
     guard parser.index == parser.bytes.count else { throw parser.problem("unexpected data after the value") }
     return value
@@ -47,43 +71,43 @@ struct JSONParser {
     return true
   }
 
-  private mutating func value() throws(Problem) -> JSONValue {
+  private mutating func value<Tree: JSONTree>() throws(Problem) -> Tree {
     skipBlanks()
     switch next {
     case UInt8(ascii: "{"), UInt8(ascii: "["):
-      guard depth < Self.maximumDepth else { throw problem("nesting is deeper than \(Self.maximumDepth) levels") }
+      guard depth < maximumDepth else { throw problem("nesting is deeper than \(maximumDepth) levels") }
       depth += 1
-      let value = next == UInt8(ascii: "{") ? try object() : try array()
+      let value: Tree = next == UInt8(ascii: "{") ? try object() : try array()
       depth -= 1
       return value
-    case UInt8(ascii: "\""): return .string(try string())
-    case UInt8(ascii: "t"): return try word("true", .bool(true))
-    case UInt8(ascii: "f"): return try word("false", .bool(false))
-    case UInt8(ascii: "n"): return try word("null", .null)
+    case UInt8(ascii: "\""): return .scalar(.string(try string()))
+    case UInt8(ascii: "t"): return .scalar(try word("true", .bool(true)))
+    case UInt8(ascii: "f"): return .scalar(try word("false", .bool(false)))
+    case UInt8(ascii: "n"): return .scalar(try word("null", .null))
     case nil: throw problem("unexpected end")
-    case let octet? where octet == UInt8(ascii: "-") || 0x30...0x39 ~= octet: return try number()
+    case let octet? where octet == UInt8(ascii: "-") || 0x30...0x39 ~= octet: return .scalar(try number())
     default: throw problem("expected a value")
     }
   }
 
-  private mutating func object() throws(Problem) -> JSONValue {
+  private mutating func object<Tree: JSONTree>() throws(Problem) -> Tree {
     index += 1
-    var members: [String: JSONValue] = [:]
+    var members: [(name: String, value: Tree)] = []
     if take(UInt8(ascii: "}")) { return .object(members) }
     repeat {
       skipBlanks()
       guard next == UInt8(ascii: "\"") else { throw problem("expected the name of a member") }
       let name = try string()
       guard take(UInt8(ascii: ":")) else { throw problem("expected a colon") }
-      members[name] = try value()
+      members.append((name, try value()))
     } while take(UInt8(ascii: ","))
     guard take(UInt8(ascii: "}")) else { throw problem("expected a comma or the end of the object") }
     return .object(members)
   }
 
-  private mutating func array() throws(Problem) -> JSONValue {
+  private mutating func array<Tree: JSONTree>() throws(Problem) -> Tree {
     index += 1
-    var elements: [JSONValue] = []
+    var elements: [Tree] = []
     if take(UInt8(ascii: "]")) { return .array(elements) }
     repeat { elements.append(try value()) } while take(UInt8(ascii: ","))
     guard take(UInt8(ascii: "]")) else { throw problem("expected a comma or the end of the array") }
@@ -113,8 +137,9 @@ struct JSONParser {
       try digits()
     }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)
-    if isInteger, let value = Int(text) { return .integer(value) }
-    guard let value = Double(text), value.isFinite else { throw problem("number out of range") }
+    // Rounding would alter an integer, and nothing else holds a number beyond Double.
+    if isInteger { return Int(text).map { .integer($0) } ?? .digits(text) }
+    guard let value = Double(text), value.isFinite else { return .digits(text) }
     return .number(value)
   }
 

@@ -22,8 +22,12 @@ import Foundation
   case bool(Bool)
   /// A number without a fraction that fits into `Int`.
   case integer(Int)
-  /// Any other number.
+  /// Any other number up to the range of `Double`.
   case number(Double)
+  /// A number that neither `Int` nor `Double` can hold, as it was written: an integer beyond `Int`, or `1e400`.
+  ///
+  /// Its digits are sent as they are, if they are at most 38 and the number is below 10^127.
+  case digits(String)
   /// A string.
   case string(String)
   /// An array.
@@ -65,11 +69,22 @@ extension JSONValue {
     }
   }
 
-  /// The number, or `nil` if this is not a number; an integer beyond 2^53 is rounded.
+  /// The number as an unsigned integer, or `nil` if this is not a number, is negative, too large or has a fraction.
+  public var unsigned: UInt64? {
+    switch self {
+    case .integer(let value): UInt64(exactly: value)
+    case .number(let value): UInt64(exactly: value)
+    case .digits(let digits): UInt64(digits)
+    default: nil
+    }
+  }
+
+  /// The number, or `nil` if this is not a number or out of range; an integer beyond 2^53 is rounded.
   public var double: Double? {
     switch self {
     case .integer(let value): Double(value)
     case .number(let value): value
+    case .digits(let digits): Double(digits).flatMap { $0.isFinite ? $0 : nil }
     default: nil
     }
   }
@@ -82,7 +97,7 @@ extension JSONValue {
 }
 
 extension JSONValue: Hashable {
-  /// Whether two values are equal; 1 equals 1.0.
+  /// Whether two values are equal; 1 equals 1.0, and ``digits(_:)`` are compared as they are written.
   ///
   /// - Parameters:
   ///   - left: A value.
@@ -96,6 +111,7 @@ extension JSONValue: Hashable {
     case (.number(let left), .number(let right)): left == right
     case (.integer(let integer), .number(let number)), (.number(let number), .integer(let integer)):
       Int(exactly: number) == integer
+    case (.digits(let left), .digits(let right)): left == right
     case (.string(let left), .string(let right)): left == right
     case (.array(let left), .array(let right)): left == right
     case (.object(let left), .object(let right)): left == right
@@ -113,7 +129,7 @@ extension JSONValue: Hashable {
     case .integer(let value): hasher.combine(value)
     case .number(let value):
       if let integer = Int(exactly: value) { hasher.combine(integer) } else { hasher.combine(value) }
-    case .string(let value): hasher.combine(value)
+    case .string(let value), .digits(let value): hasher.combine(value)
     case .array(let elements): hasher.combine(elements)
     case .object(let members): hasher.combine(members)
     }
@@ -121,53 +137,27 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue: Codable {
-  private struct Name: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-  }
-
   /// Decodes any JSON value, for a member of a `Decodable` type.
   ///
+  /// When this library decodes a response, a line or an event, the value takes time in proportion to its length. With a
+  /// `JSONDecoder` that you call, it may take several errors for each value to find its type, each of which contains the
+  /// whole coding path: do not decode texts of strangers in this way.
+  ///
   /// - Parameter decoder: The decoder.
-  /// - Throws: `DecodingError` for a number that is too large, and for nesting deeper than 64 levels.
+  /// - Throws: `DecodingError` for a value more than 64 levels deep. With a `JSONDecoder` that you call, even for a
+  ///   value whose own parts are that deep in the document.
   public init(from decoder: any Decoder) throws {
-    guard decoder.codingPath.count < 64 else {
-      throw DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "nesting is deeper than 64 levels"))
-    }
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let value = try? container.decode(String.self) {
-      self = .string(value)
-    } else if let value = try? container.decode(Bool.self) {
-      self = .bool(value)
-    } else if let value = try? container.decode(Int.self) {
-      self = .integer(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
-    } else if var elements = try? decoder.unkeyedContainer() {
-      var values: [JSONValue] = []
-      while !elements.isAtEnd { values.append(try elements.decodeNil() ? .null : elements.decode(JSONValue.self)) }
-      self = .array(values)
+    if let value = try JSONDocument.current?.value(for: decoder) {
+      self = value
     } else {
-      let members = try decoder.container(keyedBy: Name.self)
-      var values: [String: JSONValue] = [:]
-      for name in members.allKeys {
-        values[name.stringValue] =
-          try members.decodeNil(forKey: name) ? .null : members.decode(JSONValue.self, forKey: name)
-      }
-      self = .object(values)
+      self = try JSONProbe.value(of: decoder)
     }
   }
 
   /// Encodes the value.
   ///
   /// - Parameter encoder: The encoder.
-  /// - Throws: `EncodingError` for a number that is not finite.
+  /// - Throws: `EncodingError` for a number that is not finite, and for ``digits(_:)`` that the encoder cannot keep.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -175,10 +165,24 @@ extension JSONValue: Codable {
     case .bool(let value): try container.encode(value)
     case .integer(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
+    case .digits(let digits): try encode(digits, to: &container)
     case .string(let value): try container.encode(value)
     case .array(let elements): try container.encode(elements)
     case .object(let members): try container.encode(members)
     }
+  }
+
+  private func encode(_ digits: String, to container: inout any SingleValueEncodingContainer) throws {
+    if let value = UInt64(digits) { return try container.encode(value) }
+    // A decimal keeps 38 digits and rounds others.
+    let significant = digits.utf8.drop { $0 == UInt8(ascii: "-") }
+    guard significant.count <= 38, significant.allSatisfy({ 0x30...0x39 ~= $0 }), let value = Decimal(string: digits)
+    else {
+      let message = "the number has more digits than an encoder keeps, or is out of range"
+      throw EncodingError.invalidValue(
+        self, EncodingError.Context(codingPath: container.codingPath, debugDescription: message))
+    }
+    try container.encode(value)
   }
 }
 

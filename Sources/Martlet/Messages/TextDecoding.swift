@@ -3,36 +3,47 @@ import Foundation
 
 /// Decodes bodies as text, even if the declared encoding is missing, unknown or wrong.
 ///
-/// The first of these that works is used: the `charset` parameter, a byte order mark, UTF-8, ISO-8859-1. The last one
-/// always works.
+/// The first of these that works is used: the `charset` parameter, a byte order mark, UTF-8. In UTF-8, U+FFFD replaces
+/// invalid octets. ISO-8859-1, which always works, is for bodies whose `charset` is another one and cannot be used.
 enum TextDecoding {
+  private typealias Decoded = (text: String, name: String)
+
   /// Decodes a decompressed body; the text has no byte order mark.
   ///
-  /// The note is one line about a `charset` or a byte order mark that could not be used.
-  static func decode(_ body: Data, contentType: MediaType?) -> (text: String, encodingName: String, note: String?) {
+  /// Of a truncated body, the incomplete last character is dropped. The note is one line about a `charset`, a byte order
+  /// mark or octets that could not be used.
+  static func decode(
+    _ body: Data, contentType: MediaType?, isTruncated: Bool = false
+  ) -> (text: String, encodingName: String, note: String?) {
     var problem: String?
+    var isUTF8 = true
     if let charset = contentType?.charset {
       if let encoding = encoding(named: charset) {
-        if let (text, name) = encoding.decode(body) { return (text, name, nil) }
+        if let (text, name) = encoding.decode(body, isTruncated: isTruncated) { return (text, name, nil) }
         problem = "the body is not valid \(encoding.name)"
+        isUTF8 = encoding == .utf8
       } else {
         problem = "unknown charset \(printable(charset))"
+        isUTF8 = false
       }
     }
-    let (text, name) = decodeUndeclared(body, problem: &problem)
-    return (text, name, problem.map { "\($0); decoded as \(name)" })
-  }
-
-  private static func decodeUndeclared(_ body: Data, problem: inout String?) -> (text: String, name: String) {
     let mark = ByteOrderMark(startOf: body)
     if let mark {
-      if let decoded = mark.encoding.decode(body) { return decoded }
+      if let decoded = mark.encoding.decode(body, isTruncated: isTruncated) { return noted(decoded, problem) }
       problem = problem ?? "the body starts with a \(mark.encoding.name) byte order mark but is not valid"
-    } else if let decoded = TextEncoding.utf8.decode(body) {
-      return decoded
+      isUTF8 = mark.encoding == .utf8
+    } else if let decoded = TextEncoding.utf8.decode(body, isTruncated: isTruncated) {
+      return noted(decoded, problem)
     }
     // Without the byte order mark, which would appear as garbage before the text.
-    return (decodeLatin1(body.dropFirst(mark?.length ?? 0)), TextEncoding.latin1.name)
+    let octets = body.dropFirst(mark?.length ?? 0)
+    guard isUTF8 else { return noted((decodeLatin1(octets), TextEncoding.latin1.name), problem) }
+    let text = String(decoding: isTruncated ? octets.withoutPartialCharacter : octets, as: UTF8.self)
+    return (text, TextEncoding.utf8.name, "\(problem ?? "the body is not valid UTF-8"); U+FFFD replaces invalid octets")
+  }
+
+  private static func noted(_ decoded: Decoded, _ problem: String?) -> (String, encodingName: String, note: String?) {
+    (decoded.text, decoded.name, problem.map { "\($0); decoded as \(decoded.name)" })
   }
 
   /// The charset for a message; the peer chooses it, so only a short token is quoted.
@@ -97,6 +108,15 @@ enum TextEncoding: Equatable {
     case .japaneseEUC: "EUC-JP"
     case .foundation(let name, _): name
     }
+  }
+
+  /// Decodes a body like ``decode(_:)``; of a truncated one without its incomplete last character.
+  func decode(_ body: Data, isTruncated: Bool) -> (text: String, name: String)? {
+    guard isTruncated else { return decode(body) }
+    if self == .utf8 { return decode(body.withoutPartialCharacter) }
+    // A character of four octets can lack one to three.
+    for count in 0...3 { if let decoded = decode(body.dropLast(count)) { return decoded } }
+    return nil
   }
 
   /// Decodes a body, or returns `nil` if it is not valid in this encoding.

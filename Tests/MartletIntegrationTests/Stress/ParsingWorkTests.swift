@@ -52,6 +52,12 @@
       "[", "[1,", "{\"a\":", "{\"token\":\"a\",", "\"", "\"\\u0041", "\\", "1", "[],", "\"a\",", " ", "{", "-", "1e",
     ]
 
+    private static var snakeCase: JSONDecoder {
+      let decoder = JSONDecoder()
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      return decoder
+    }
+
     private static let readers: [Reader] = [
       Reader("lists", lists) { _ = FieldSyntax.listMembers(of: $0) },
       Reader("challenges", lists + ["Basic realm=\"a\", ", "Digest "]) { text in
@@ -99,6 +105,29 @@
       Reader("JSON of any shape", json + ["[\"\",", "\"\\u", "\"é"]) { text in
         for prefix in ["", "[", "\"", String(repeating: "[", count: 100)] {
           _ = try? JSONParser.value(of: Data((prefix + text).utf8))
+        }
+      },
+      Reader("JSON of any shape in a model", json + ["{\"a\":[],", "1.5,\"a\","]) { text in
+        struct Wrap: Decodable { var v: JSONValue? }
+        for prefix in ["", "[", String(repeating: "[", count: 60)] {
+          // Whole, because a malformed text ends before any value is decoded.
+          let elements = text.last == "," ? text + "0" : text
+          let whole = prefix + elements + String(repeating: "]", count: prefix.utf8.count)
+          for body in [whole, "{\"v\":\(whole)}", "{\"a_b\":\(whole)}"] {
+            let response = HTTPResponse(status: .ok, body: Data(body.utf8))
+            _ = try? response.json(Wrap.self)
+            _ = try? response.json([JSONValue].self)
+            _ = try? response.json([String: JSONValue].self, decoder: snakeCase)
+            _ = try? ServerSentEvents.Event(data: body).json(Wrap.self)
+          }
+        }
+      },
+      Reader("problem details", json) { text in
+        for prefix in ["", "{\"title\":", "{\"a\":["] {
+          let response = HTTPResponse(
+            status: 400, headers: ["Content-Type": "application/problem+json"], body: Data((prefix + text).utf8))
+          let error = HTTPError(.status, "no", request: .get("http://h/"), response: response)
+          _ = (error.problemDetails, error.decoded(as: [String: JSONValue].self), response.text)
         }
       },
       Reader("file names", texts) { _ = SafeFilename.make(of: $0) },

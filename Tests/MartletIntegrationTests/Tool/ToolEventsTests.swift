@@ -30,16 +30,23 @@
       #expect(server.requests.count == 3 && server.requests.allSatisfy { $0.header("X-Shop") == "7" })
     }
 
-    @Test func `reports a wrong content type and an error status`() async throws {
+    @Test func `reports a wrong content type and an error status, with their bodies`() async throws {
       let server = try MockServer(answering: { request in
-        request.target == "/page" ? .ok("<html>", headers: ["Content-Type": "text/html"]) : .status(404)
+        switch request.target {
+        case "/page": .ok("<p>\u{1B}[31mü</p>", headers: ["Content-Type": "text/html; charset=utf-8"])
+        case "/key": .status(401, body: "bad key")
+        default: .status(404)
+        }
       })
       defer { server.stop() }
 
       let page = try await ToolProcess.martlet("sse", server.url("/page"))
+      let key = try await ToolProcess.martlet("sse", server.url("/key"))
       let none = try await ToolProcess.martlet("sse", server.url("/none"))
 
       #expect(page.status == 3 && page.errors.contains("text/html"), "\(page.status) \(page.errors)")
+      #expect(page.errors.hasSuffix("\n<p>\\u{1b}[31mü</p>\n") && page.text.isEmpty, "\(page.errors)")
+      #expect(key.status == 4 && key.errors.hasSuffix("\nbad key\n"), "\(key.errors)")
       #expect(none.status == 4 && none.errors.contains("404"), "\(none.errors)")
     }
 

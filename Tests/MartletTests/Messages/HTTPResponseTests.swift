@@ -22,23 +22,40 @@ import Testing
     Sample(type: "text/plain", body: [0xEF, 0xBB, 0xBF, 0x63], text: "c"),
     Sample(type: nil, body: [0xFF, 0xFE, 0x63, 0x00], text: "c"),
     Sample(type: nil, body: [0x63, 0xC3, 0xA9], text: "cé"),
-    Sample(type: "text/plain", body: [0x63, 0xE9], text: "cé"),
+    Sample(
+      type: "text/plain", body: [0x63, 0xE9], text: "c\u{FFFD}",
+      note: "the body is not valid UTF-8; U+FFFD replaces invalid octets"),
     Sample(
       type: "text/plain; charset=klingon", body: [0x63, 0xC3, 0xA9], text: "cé",
       note: "unknown charset 'klingon'; decoded as UTF-8"),
     Sample(
-      type: "text/plain; charset=utf-8", body: [0x63, 0xE9], text: "cé",
-      note: "the body is not valid UTF-8; decoded as ISO-8859-1"),
+      type: "text/plain; charset=utf-8", body: [0x63, 0xE9], text: "c\u{FFFD}",
+      note: "the body is not valid UTF-8; U+FFFD replaces invalid octets"),
     Sample(type: "not a type", body: [0x63], text: "c"),
     Sample(type: nil, body: [], text: ""),
   ])
-  func `decodes text by charset, byte order mark, UTF-8 or Latin-1`(sample: Sample) {
+  func `decodes text by charset, byte order mark or UTF-8`(sample: Sample) {
     let headers: HTTPHeaders = sample.type.map { ["Content-Type": $0] } ?? [:]
 
     let response = HTTPResponse(status: 200, headers: headers, body: Data(sample.body))
 
     #expect(response.text == sample.text)
     #expect(response.textNote == sample.note)
+  }
+
+  @Test(arguments: [0, 1, 2, 3, 4, 5], [nil, "utf-8"])
+  func `the text of a truncated error body ends with a whole character`(limit: Int, charset: String?) async throws {
+    let headers: HTTPHeaders = charset.map { ["Content-Type": "text/plain; charset=\($0)"] } ?? [:]
+    let client = HTTPClient.onTestClock {
+      $0.transport = .stub { _ in .status(500, headers: headers, body: Data("ü€ü".utf8)) }
+    }
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await client.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
+    }
+
+    #expect(error?.response?.isBodyTruncated == true && error?.response?.textNote == nil)
+    #expect(error?.response?.text == ["", "", "ü", "ü", "ü", "ü€"][limit])
   }
 
   @Test func `contentType is the parsed media type, or nil`() {
@@ -63,7 +80,7 @@ import Testing
     (#"{"lines":[],"extra":"hunter2"}"#, "no value for 'note' at the top level"),
     (#"{"lines":[{"count":null}],"note":"hunter2"}"#, "null instead of a Int at .lines[0].count"),
     (#"{"lines":[{}],"note":"hunter2"}"#, "no value for 'count' at .lines[0]"),
-    (#"{"lines": hunter2"#, "malformed at the top level"), ("", "it is empty"), ("\r\n ", "it is empty"),
+    (#"{"lines": hunter2"#, "malformed: expected a value, at byte 10"), ("", "it is empty"), ("\r\n ", "it is empty"),
     ("\n<!doctype html><p>hunter2", "it is HTML or XML, such as a proxy or sign-in page"),
     (#""hunter2""#, "at the top level"),
   ])

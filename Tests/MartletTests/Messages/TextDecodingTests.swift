@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 import TestSupport
 import Testing
 
@@ -169,14 +170,12 @@ import Testing
 
   @Test(
     arguments: [
-      ([], "", "UTF-8"), ([0x68, 0xC3, 0xA9], "hé", "UTF-8"), ([0x68, 0xE9], "hé", "ISO-8859-1"),
+      ([], "", "UTF-8"), ([0x68, 0xC3, 0xA9], "hé", "UTF-8"),
       ([0xEF, 0xBB, 0xBF, 0xC3, 0xA9], "é", "UTF-8"), ([0xEF, 0xBB, 0xBF], "", "UTF-8"),
       ([0xFF, 0xFE, 0xE9, 0x00], "é", "UTF-16LE"), ([0xFE, 0xFF, 0x00, 0xE9], "é", "UTF-16BE"),
-      ([0xED, 0xA0, 0x80], "í\u{A0}\u{80}", "ISO-8859-1"), ([0xC0, 0x80], "À\u{80}", "ISO-8859-1"),
       ([0x00], "\0", "UTF-8"),
     ] as [([UInt8], String, String)])
-  func `without a charset, tries a byte order mark, UTF-8 and then Latin-1`(octets: [UInt8], text: String, name: String)
-  {
+  func `without a charset, tries a byte order mark and then UTF-8`(octets: [UInt8], text: String, name: String) {
     for result in [decode(octets), TextDecoding.decode(Data(octets), contentType: nil)] {
       #expect(Array(result.text.unicodeScalars) == Array(text.unicodeScalars))
       #expect(result.encodingName == name)
@@ -189,7 +188,6 @@ import Testing
       ("x-foo", [0xC3, 0xA9], "é", "unknown charset 'x-foo'; decoded as UTF-8"),
       ("x-foo", [0xE9], "é", "unknown charset 'x-foo'; decoded as ISO-8859-1"),
       ("x-foo", [0xFF, 0xFE, 0xE9, 0x00], "é", "unknown charset 'x-foo'; decoded as UTF-16LE"),
-      ("utf-8", [0xE9], "é", "the body is not valid UTF-8; decoded as ISO-8859-1"),
       ("us-ascii", [0xC3, 0xA9], "é", "the body is not valid US-ASCII; decoded as UTF-8"),
       ("utf-16", [0x68, 0x69, 0x21], "hi!", "the body is not valid UTF-16; decoded as UTF-8"),
       ("utf-16le", [0x00, 0xD8], "\0Ø", "the body is not valid UTF-16LE; decoded as ISO-8859-1"),
@@ -207,23 +205,85 @@ import Testing
     #expect(result.note == note ?? "unknown charset (unprintable); decoded as UTF-8")
   }
 
+  /// As in the WHATWG Encoding standard: another character set would turn the valid characters into others.
+  @Test(
+    arguments: [
+      ([0xC3, 0xBC, 0x20, 0xFF], "ü \u{FFFD}"), ([0x68, 0xE9], "h\u{FFFD}"), ([0xC0, 0x80], "\u{FFFD}\u{FFFD}"),
+      ([0xED, 0xA0, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}"), ([0x61, 0xE2, 0x82], "a\u{FFFD}"),
+    ] as [([UInt8], String)], ["utf-8", nil] as [String?])
+  func `U+FFFD replaces invalid octets in UTF-8`(row: ([UInt8], String), charset: String?) {
+    let result = decode(row.0, charset)
+
+    #expect(result.text == row.1 && result.encodingName == "UTF-8")
+    #expect(result.note == "the body is not valid UTF-8; U+FFFD replaces invalid octets")
+  }
+
   @Test func `drops and reports a false byte order mark`() {
     let result = decode([0xEF, 0xBB, 0xBF, 0xE9])
     let odd = decode([0xFF, 0xFE, 0x41])
 
-    #expect(result.text == "é")
-    #expect(result.encodingName == "ISO-8859-1")
+    #expect(result.text == "\u{FFFD}")
     #expect(
-      result.note == "the body starts with a UTF-8 byte order mark but is not valid; decoded as ISO-8859-1")
+      result.note
+        == "the body starts with a UTF-8 byte order mark but is not valid; U+FFFD replaces invalid octets")
     #expect(odd.text == "A")
     #expect(odd.encodingName == "ISO-8859-1")
+  }
+
+  @Test(
+    arguments: [
+      (nil, "aüß€😀", "UTF-8"), ("utf-8", "aüß€😀", "UTF-8"), ("utf-16", "a€😀", "UTF-16BE"),
+      ("utf-16le", "a€😀", "UTF-16LE"),
+    ] as [(String?, String, String)])
+  func `a truncated body loses only its incomplete last character`(charset: String?, text: String, name: String) {
+    let octets: [UInt8] =
+      switch charset {
+      case "utf-16": text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+      case "utf-16le": text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+      default: Array(text.utf8)
+      }
+    let type = charset.map {
+      MediaType(type: "text", subtype: "plain", parameters: [.init(name: "charset", value: $0)])
+    }
+
+    for count in 0...octets.count {
+      let result = TextDecoding.decode(Data(octets.prefix(count)), contentType: type, isTruncated: true)
+
+      #expect(text.hasPrefix(result.text) && result.encodingName == name && result.note == nil, "\(count)")
+      #expect(octets.count - count >= 4 || result.text.count >= text.count - 1)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("gbk", [0x41, 0xD6, 0xD0, 0xCE], "A中"), ("gb18030", [0x41, 0x84, 0x31, 0x95], "A"),
+      ("shift_jis", [0x41, 0x93, 0xFA, 0x96], "A日"), ("euc-jp", [0x41, 0xC6, 0xFC, 0xCB], "A日"),
+      ("big5", [0x41, 0xA4, 0xA4, 0xA4], "A中"), ("euc-kr", [0x41, 0xC7, 0xD1, 0xC7], "A한"),
+    ] as [(String, [UInt8], String)])
+  func `a truncated body in a legacy encoding keeps its charset`(charset: String, octets: [UInt8], text: String) {
+    let type = MediaType(type: "text", subtype: "plain", parameters: [.init(name: "charset", value: charset)])
+
+    let result = TextDecoding.decode(Data(octets), contentType: type, isTruncated: true)
+
+    #expect(result.text == text && result.note == nil)
+  }
+
+  @Test(
+    arguments: [
+      ([], 0), ([0x61], 1), ([0xC3], 0), ([0xC3, 0xBC], 2), ([0x61, 0xE2], 1), ([0x61, 0xE2, 0x82], 1),
+      ([0xE2, 0x82, 0xAC], 3), ([0xF0, 0x9F, 0x98], 0), ([0xF0, 0x9F, 0x98, 0x80], 4), ([0x61, 0xFF], 2),
+      ([0x80, 0x80, 0x80, 0x80], 4), ([0x61, 0x80], 2), ([0xC3, 0xBC, 0xF0], 2), ([0xC0], 1), ([0xF5], 1),
+    ] as [([UInt8], Int)])
+  func `finds the end of the last complete character`(octets: [UInt8], count: Int) {
+    #expect(octets.withoutPartialCharacter.count == count)
+    #expect((Data([0x00]) + octets).dropFirst().withoutPartialCharacter.count == count)
   }
 
   @Test func `decodes a slice that does not start at index 0`() {
     let slice = Data([0x00, 0x00, 0x00, 0xFF, 0xFE, 0xE9, 0x00]).dropFirst(3)
 
     #expect(TextDecoding.decode(slice, contentType: nil).text == "é")
-    #expect(TextDecoding.decode(Data([0x41, 0xE9]).dropFirst(), contentType: nil).text == "é")
+    #expect(TextDecoding.decode(Data([0x41, 0xE9]).dropFirst(), contentType: nil).text == "\u{FFFD}")
   }
 
   @Test func `EUC-JP decodes kanji to the same characters as Shift_JIS`() {

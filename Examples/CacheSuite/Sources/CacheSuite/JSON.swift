@@ -14,7 +14,7 @@ extension JSON: @retroactive CustomStringConvertible {
     case .bool(let value): "\(value)"
     case .integer(let value): "\(value)"
     case .number(let value): "\(value)"
-    case .string(let value): value
+    case .string(let value), .digits(let value): value
     case .array(let values): values.map(\.description).joined(separator: ", ")
     case .object: "an object"
     }

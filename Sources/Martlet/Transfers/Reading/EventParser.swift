@@ -19,9 +19,6 @@ struct EventParser {
   /// The reconnection time that the server has set last.
   var pause: Duration? { fields.pause }
 
-  /// Whether any line has been completed, even only a comment that shows that the server is alive.
-  var hasLines: Bool { fields.hasLines }
-
   /// Adds bytes, after ``next()`` has returned `nil`.
   mutating func push(_ piece: Data) { splitter.push(piece) }
 
@@ -40,7 +37,6 @@ struct EventParser {
 private struct EventFields {
   private(set) var lastEventID: String
   private(set) var pause: Duration?
-  private(set) var hasLines = false
   private let limit: Int
   private var id: String
   private var type = ""
@@ -55,7 +51,6 @@ private struct EventFields {
 
   /// Reads a line; returns the event that it completes.
   mutating func take(_ line: UnsafeRawBufferPointer) throws -> ServerSentEvents.Event? {
-    hasLines = true
     guard let first = line.first else { return dispatch() }
     // A comment.
     if first == 0x3A { return nil }

@@ -7,7 +7,7 @@ import Foundation
 ///   next ─▶ connecting ──200, an event stream──▶ reading ──an event──▶ next
 ///              │  ▲                                │
 ///            204  └──pause── ended, broken ◀───────┘
-///              ▼              │ not to be repeated, or a permanent error
+///              ▼              │ otherwise, see `EventRules`
 ///            over             ▼
 ///                     over, or the error
 /// ```
@@ -81,25 +81,23 @@ final class EventSession {
       // Taken out, so that it is not copied while it is used: there is one reader.
       self.body = nil
       let piece = try await connection.next(&body)
-      guard let piece else { return lost(connection) }
+      guard let piece else {
+        isOver = rules.outcome(of: .complete) == .over
+        return isOver ? () : planReconnect(after: connection)
+      }
       self.body = body
       parser.push(piece)
-    } catch let error as HTTPError where error.isConnectivity || error.isTimeout {
-      guard isRepeated, !isLate, error.deadline == nil else { throw error }
-      lost(connection)
+    } catch let error as HTTPError {
+      guard rules.outcome(of: .init(error, isReading: true)) == .reconnects, !isLate else { throw error }
+      planReconnect(after: connection)
     }
   }
 
-  /// Plans the next connection, unless the events are over.
-  private func lost(_ connection: OpenCall) {
-    guard isRepeated else {
-      isOver = true
-      return
-    }
+  private func planReconnect(after connection: OpenCall) {
     if let asked = parser.pause { pauses.ask(for: asked) }
     let hasLasted = connection.elapsed - pause >= pauses.last
-    let wasOfUse = pauses.isHasty ? hasLasted && hasEvent : hasLasted || parser.hasLines
-    pause = pauses.next(wasOfUse: wasOfUse, random: random)
+    // Comments and silence do not count: a server that has nothing to say is not asked again and again.
+    pause = pauses.next(wasOfUse: hasEvent && (hasLasted || !pauses.isHasty), random: random)
     // An event without a final blank line is dropped.
     parser = EventParser(lastEventID: parser.lastEventID, upTo: settings.maximumEventBytes)
     self.connection = nil
@@ -115,7 +113,7 @@ final class EventSession {
       try await take(call)
       hasConnected = true
       failures = 0
-    } catch let error as HTTPError where hasConnected && Self.mayPass(error) {
+    } catch let error as HTTPError where rules.outcome(of: .init(error, isReading: false)) == .reconnects {
       failures += 1
       guard failures < settings.maximumFailures, !isLate else {
         var error = error
@@ -138,16 +136,10 @@ final class EventSession {
       body = response.body.makeAsyncIterator()
     case .ok:
       let type = response.headers["Content-Type"].map { "'\(InvalidInput.printable($0))'" } ?? "missing"
-      throw await call.fail(error(.decoding, "the Content-Type is \(type), not text/event-stream", response))
+      throw await call.refuse(.decoding, "the Content-Type is \(type), not text/event-stream")
     default:
-      throw await call.fail(error(.status, "the status is \(response.status.rawValue), not 200 or 204", response))
+      throw await call.refuse(.status, "the status is \(response.status.rawValue), not 200 or 204")
     }
-  }
-
-  private func error(_ kind: HTTPError.Kind, _ message: String, _ response: StreamedResponse) -> HTTPError {
-    // Without the body, which may never end.
-    let head = response.whole(Data(), asked: request, decoder: nil)
-    return HTTPError(kind, message, request: response.request, response: head)
   }
 
   private var asked: HTTPRequest {
@@ -172,17 +164,12 @@ final class EventSession {
     return limited
   }
 
-  /// Whether the request is sent again after its connection has ended.
-  private var isRepeated: Bool { settings.repeats(request, options.over(core.settings.configuration.options)) }
+  private var rules: EventRules {
+    let options = options.over(core.settings.configuration.options)
+    return EventRules(repeats: settings.repeats(request, options), isReconnect: hasConnected)
+  }
 
   private var random: Double { core.settings.configuration.random() }
 
   private var isLate: Bool { end.map { core.timeline.now() >= $0 } ?? false }
-
-  /// Whether the next reconnect may succeed.
-  private static func mayPass(_ error: HTTPError) -> Bool {
-    if error.deadline != nil { return false }
-    if error.isConnectivity || error.isTimeout || error.isLoadLimit { return true }
-    return error.kind == .status && (error.isTransient || error.status?.isServerError == true)
-  }
 }

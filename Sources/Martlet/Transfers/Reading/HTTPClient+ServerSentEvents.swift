@@ -16,12 +16,13 @@ extension HTTPClient {
   /// `options`, detects a silent server. ``RequestOptions/accepts`` is ignored.
   ///
   /// - Parameters:
-  ///   - request: The request, with any method and body; a literal is a `GET`. By default only an idempotent request is
-  ///     sent again.
+  ///   - request: The request, with any method and body; a literal is a `GET`. By default only a request with an
+  ///     idempotent method is sent again.
   ///   - options: The reconnection policy, the maximum event size, and the options of the request.
   /// - Returns: The events. Iterating throws ``HTTPError``: of kind ``HTTPError/Kind/status`` for a status other than
   ///   200 and 204, ``HTTPError/Kind/decoding`` for a response that is not an event stream,
-  ///   ``HTTPError/Kind/bodyTooLarge`` for an event that is too large.
+  ///   ``HTTPError/Kind/bodyTooLarge`` for an event that is too large. ``HTTPError/response`` contains the beginning of a
+  ///   refused response, read for at most 2 seconds.
   public nonisolated func serverSentEvents(
     _ request: HTTPRequest, options: ServerSentEvents.Options = ServerSentEvents.Options()
   ) -> ServerSentEvents {

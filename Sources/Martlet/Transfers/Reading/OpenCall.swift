@@ -85,6 +85,58 @@ final class OpenCall: Sendable {
   ///
   /// Returns the error to throw: with the details of the call, or the earlier failure of the call.
   func fail(_ error: any Error) async -> any Error { await call.failed(with: error) }
+
+  /// The time for reading the body of a refused response, which may never end.
+  private static let patience = Duration.seconds(2)
+
+  /// Ends the call with an error about its response, which keeps the beginning of its body.
+  func refuse(_ kind: HTTPError.Kind, _ message: String) async -> any Error {
+    let (data, isWhole) = await beginning()
+    var kept = response.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    if !isWhole, !response.isWithoutBody { kept.isBodyTruncated = true }
+    return await fail(HTTPError(kind, message, request: response.request, response: kept))
+  }
+
+  /// The beginning of the body, up to the limit of error bodies, as far as it arrives within ``patience``.
+  private func beginning() async -> (data: Data, isWhole: Bool) {
+    let limit = call.options.maximumErrorBodyBytes
+    if let data = response.body.immediate { return (data.prefix(limit), data.count <= limit) }
+    guard limit > 0 else { return (Data(), false) }
+    let excerpt = Excerpt(limit)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [body = response.body] in await excerpt.read(body) }
+      group.addTask { [timeline = call.core.timeline] in try? await timeline.watch(Self.patience) }
+      await group.next()
+      group.cancelAll()
+    }
+    return excerpt.read
+  }
+}
+
+/// The beginning of a body, as far as it has arrived.
+private final class Excerpt: Sendable {
+  private let limit: Int
+  private let state = Locked((data: Data(), isWhole: false))
+
+  init(_ limit: Int) { self.limit = limit }
+
+  var read: (data: Data, isWhole: Bool) { state.withLock { $0 } }
+
+  func read(_ body: ResponseBody) async {
+    do {
+      for try await piece in body {
+        let isFull = state.withLock { state in
+          let room = limit - state.data.count
+          state.data.append(piece.prefix(room))
+          return piece.count > room
+        }
+        if isFull { return }
+      }
+      state.withLock { $0.isWhole = !Task.isCancelled }
+    } catch {
+      // The error of the response is thrown, with what has arrived.
+    }
+  }
 }
 
 extension ClientCore {

@@ -39,11 +39,11 @@ extension ServerSentEvents {
     /// - Returns: The value.
     /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the place in the document.
     public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder? = nil) throws -> T {
+      let text = Data(data.utf8)
       do {
-        return try DecodingProblem.decode(
-          type, from: Data(data.utf8), with: decoder ?? self.decoder.value ?? JSONDecoder())
+        return try DecodingProblem.decode(type, from: text, with: decoder ?? self.decoder.value ?? JSONDecoder())
       } catch {
-        let message = "the event is not the JSON of \(T.self): \(DecodingProblem.describe(error))"
+        let message = "the event is not the JSON of \(T.self): \(DecodingProblem.describe(error, in: text))"
         throw HTTPError(.decoding, message, phase: .receiving, underlying: error)
       }
     }

@@ -4,9 +4,12 @@ extension ServerSentEvents {
   public struct Options: Sendable {
     /// A policy for sending requests again when their connection ends.
     public enum Reconnect: Sendable, Hashable {
-      /// Sends idempotent requests again (``HTTPRequest/isIdempotent``), such as `GET`.
+      /// Sends requests with an idempotent method again (``HTTPMethod/isIdempotent``), such as `GET`.
+      ///
+      /// A `POST` is not sent again, not even with an `Idempotency-Key` or ``RequestOptions/isIdempotent``. Both are
+      /// about retries of a request that failed, whereas a stream that has ended was successful.
       case automatic
-      /// Sends every request with a replayable body again, even a `POST`.
+      /// Sends every request with a replayable body again, even a `POST`, and even after an end without an error.
       case always
       /// Sends no request again: the events end with the connection.
       case never
@@ -30,8 +33,8 @@ extension ServerSentEvents {
 
     /// The limit up to which pauses grow; 60 seconds by default.
     ///
-    /// A pause doubles for each connection that fails, or that ends without a line and sooner than the pause before it.
-    /// The part above the server's `retry` is random.
+    /// A pause doubles for each connection that fails or ends without an event; comments do not count. The part above the
+    /// server's `retry` is random.
     public var maximumDelay: Duration = .seconds(60)
 
     /// The maximum number of consecutive failed reconnects; 10 by default.
@@ -70,7 +73,7 @@ extension ServerSentEvents {
     /// Whether a request is sent again.
     func repeats(_ request: HTTPRequest, _ options: RequestOptions) -> Bool {
       switch reconnect {
-      case .automatic: (options.isIdempotent ?? request.isIdempotent) && request.isReplayable
+      case .automatic: request.method.isIdempotent && options.isIdempotent != false && request.isReplayable
       case .always: request.isReplayable
       case .never: false
       }

@@ -33,7 +33,8 @@ extension StreamedResponse {
             return try DecodingProblem.decode(Element.self, from: line, with: decoder)
           } catch {
             isOver = true
-            let message = "line \(number) is not the JSON of \(Element.self): \(DecodingProblem.describe(error))"
+            let message =
+              "line \(number) is not the JSON of \(Element.self): \(DecodingProblem.describe(error, in: line))"
             throw HTTPError(.decoding, message, phase: .receiving, underlying: error)
           }
         }

@@ -39,8 +39,7 @@ extension StreamedResponse {
 
   /// The whole body as text, up to 100 MiB.
   ///
-  /// Decoded like ``HTTPResponse/text``: by the `charset` of `Content-Type`, otherwise by a byte order mark, otherwise
-  /// as UTF-8, otherwise as ISO-8859-1. A longer body throws ``HTTPError/Kind/bodyTooLarge``.
+  /// Decoded like ``HTTPResponse/text``. A longer body throws ``HTTPError/Kind/bodyTooLarge``.
   public var text: String {
     get async throws { try await text(upTo: 100 << 20) }
   }

@@ -145,15 +145,37 @@ import Testing
     #expect(clock.sleeps.contains(.seconds(20)))
   }
 
-  @Test func `backs off after empty connections`() async throws {
+  @Test func `only an event resets the growing delay`() async throws {
     let clock = TestClock()
     let transport = Self.answers(
-      Self.stream("data: a\n\n"), Self.stream(""), Self.stream(""), Self.stream(""), Self.stream(": here\n"))
+      Self.stream("data: a\n\n"), Self.stream(""), Self.stream(": here\n"), Self.stream(": here\n"),
+      Self.stream("id: 1\n\n"),
+      Self.stream("data: b\n\n"), Self.stream(""))
 
     _ = try await Self.texts(Self.client(transport, clock, random: 0.999_999).serverSentEvents(Self.request))
 
     let seconds = clock.sleeps.map { ($0 / .seconds(1)).rounded() }
-    #expect(seconds == [3, 3, 6, 12, 3])
+    #expect(seconds == [3, 3, 6, 12, 24, 3, 3])
+  }
+
+  @Test func `backs off from a server that is silent until the idle limit`() async throws {
+    let clock = TestClock()
+    let number = Shared(0)
+    let transport = StubTransport { _ in
+      let count = number.withLock { number in
+        defer { number += 1 }
+        return number
+      }
+      if count == 5 { return .status(.noContent) }
+      return .streamed(headers: ["Content-Type": "text/event-stream"]) {
+        clock.advance(by: .seconds(30))
+        throw HTTPError(.timedOut, "silence")
+      }
+    }
+
+    _ = try await Self.texts(Self.client(transport, clock, random: 0.999_999).serverSentEvents(Self.request))
+
+    #expect(clock.sleeps.map { ($0 / .seconds(1)).rounded() } == [3, 6, 12, 24, 48])
   }
 
   @Test func `a zero retry delay is raised and grows until a connection lasts`() async throws {
@@ -207,20 +229,61 @@ import Testing
     #expect(error?.status == 404 && transport.requests.count == 2)
   }
 
-  @Test(arguments: ["text/html", "", "text/event-streams", "application/json"])
-  func `throws for a response that is not an event stream`(type: String) async throws {
-    let transport = StubTransport { _ in .text("data: a\n\n", headers: ["Content-Type": type]) }
+  @Test(arguments: [
+    (200, "text/html"), (200, ""), (200, "text/event-streams"), (200, "application/json"), (201, "text/event-stream"),
+    (202, "text/plain"),
+  ])
+  func `throws for a response that is not an event stream, and keeps its body`(status: Int, type: String) async throws {
+    let transport = StubTransport { _ in
+      .text(#"{"error":"no"}"#, status: HTTPStatus(rawValue: status), headers: ["Content-Type": type])
+    }
 
     let error = try await Self.error(Self.client(transport).serverSentEvents(Self.request))
 
-    #expect(error?.kind == .decoding && error?.status == 200)
+    #expect(error?.kind == (status == 200 ? .decoding : .status) && error?.status?.rawValue == status)
+    #expect(error?.response?.text == #"{"error":"no"}"# && error?.response?.isBodyTruncated == false)
+    #expect(error?.decoded(as: [String: String].self) == ["error": "no"])
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `throws for a success status other than 200`() async throws {
-    let transport = StubTransport { _ in .text("data: a\n\n", status: 202) }
+  @Test func `keeps the body of a refused response up to the limit`() async throws {
+    let pieces = Locked([Data("6789".utf8), Data("345".utf8), Data("012".utf8)])
+    let transport = StubTransport { _ in
+      .streamed(headers: ["Content-Type": "text/html"]) { pieces.withLock { $0.popLast() } }
+    }
+    // Nothing else ends the body.
+    let client = Self.client(transport, TestClock(advancing: .manually))
+    let events = client.serverSentEvents(Self.request, options: .init { $0.maximumErrorBodyBytes = 8 })
 
-    #expect(try await Self.error(Self.client(transport).serverSentEvents(Self.request))?.status == 202)
+    let error = try await Self.error(events)
+
+    #expect(error?.kind == .decoding && error?.response?.text == "01234567")
+    #expect(error?.response?.isBodyTruncated == true)
+    #expect(client.activity.current.totals.failed == 1 && client.activity.current.running.isEmpty)
+  }
+
+  @Test func `does not wait for the end of a refused response`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let isFirst = Locked(true)
+    let transport = StubTransport { _ in
+      .streamed(headers: ["Content-Type": "text/html"]) {
+        let hasPiece = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        if hasPiece { return Data("so far".utf8) }
+        try await clock.sleep(for: .seconds(3600))
+        return nil
+      }
+    }
+    let reader = Task { try await Self.error(Self.client(transport, clock).serverSentEvents(Self.request)) }
+
+    await clock.wait(forSleepers: 2)
+    clock.advance(by: .seconds(2))
+
+    let error = try await reader.value
+    #expect(error?.kind == .decoding && error?.response?.text == "so far")
+    #expect(error?.response?.isBodyTruncated == true)
   }
 
   @Test func `an oversized event throws and ends the stream`() async throws {
@@ -259,30 +322,77 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `a POST is repeated with reconnect always or an Idempotency-Key`() async throws {
-    var request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
+  @Test func `a POST is repeated only with reconnect always`() async throws {
+    let request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
     let first = Self.answers(Self.stream("data: a\n\n"))
     _ = try await Self.texts(Self.client(first).serverSentEvents(request, options: .init { $0.reconnect = .always }))
     #expect(first.requests.map { $0.body?.length } == [8, 8])
-
-    request.headers["Idempotency-Key"] = "k"
-    let second = Self.answers(Self.stream("data: a\n\n"))
-    _ = try await Self.texts(Self.client(second).serverSentEvents(request))
-    #expect(second.requests.count == 2)
   }
 
-  @Test(arguments: [true, false, nil], [true, false, nil])
-  func `a POST is repeated if the options mark it as idempotent`(client: Bool?, own: Bool?) async throws {
-    let transport = Self.answers(Self.stream("data: a\n\n"))
-    let request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
-    var options = RequestOptions()
-    options.isIdempotent = own
+  @Test(arguments: [true, false], [true, false])
+  func `retrying the first connection of a POST does not repeat its stream`(isMarked: Bool, hasKey: Bool) async throws {
+    let transport = StubTransport(script: [.status(503), Self.stream("data: a\n\n")])
+    var request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
+    if hasKey { request.headers["Idempotency-Key"] = "k" }
+    let events = Self.client(transport).serverSentEvents(
+      request,
+      options: .init {
+        $0.retry = .backoff()
+        if isMarked { $0.isIdempotent = true }
+      })
 
-    _ = try await Self.texts(
-      Self.client(transport).derived { $0.options.isIdempotent = client }.serverSentEvents(
-        request, options: .init { $0.request = options }))
+    if isMarked || hasKey {
+      #expect(try await Self.texts(events) == ["a"])
+      #expect(transport.requests.count == 2)
+    } else {
+      #expect(try await Self.error(events)?.status == 503)
+    }
+  }
 
-    #expect(transport.requests.count == (own ?? client ?? false ? 2 : 1))
+  @Test func `a GET that is marked as not idempotent is not repeated`() async throws {
+    let transport = StubTransport { _ in Self.stream("data: a\n\n") }
+
+    let events = Self.client(transport).serverSentEvents(Self.request, options: .init { $0.isIdempotent = false })
+
+    #expect(try await Self.texts(events) == ["a"])
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test(arguments: EventRules.Ending.allCases)
+  func `the rules follow the table of the article`(ending: EventRules.Ending) {
+    // The columns: a GET's first stream and its reconnects, then those of a POST.
+    let expected: [EventRules.Outcome] =
+      switch ending {
+      case .noContent: [.over, .over, .over, .over]
+      case .complete: [.reconnects, .reconnects, .over, .over]
+      case .broken: [.reconnects, .reconnects, .fails, .fails]
+      case .unavailable: [.fails, .reconnects, .fails, .fails]
+      case .refused: [.fails, .fails, .fails, .fails]
+      }
+
+    let outcomes = [true, false].flatMap { repeats in
+      [false, true].map { EventRules(repeats: repeats, isReconnect: $0).outcome(of: ending) }
+    }
+
+    #expect(outcomes == expected)
+  }
+
+  @Test func `sorts errors by what follows`() {
+    func refused(_ status: HTTPStatus) -> HTTPError {
+      HTTPError(.status, "no", request: Self.request, response: HTTPResponse(status: status))
+    }
+    let rows: [(HTTPError, reading: EventRules.Ending, connecting: EventRules.Ending)] = [
+      (HTTPError(.connectionLost, ""), .broken, .unavailable), (HTTPError(.timedOut, ""), .broken, .unavailable),
+      (HTTPError(.cannotConnect, ""), .broken, .unavailable), (HTTPError(.bodyTooLarge, ""), .refused, .refused),
+      (HTTPError(.decoding, ""), .refused, .refused), (refused(503), .refused, .unavailable),
+      (refused(429), .refused, .unavailable), (refused(408), .refused, .unavailable),
+      (refused(404), .refused, .refused), (refused(401), .refused, .refused),
+    ]
+
+    for (error, reading, connecting) in rows {
+      #expect(EventRules.Ending(error, isReading: true) == reading, "\(error)")
+      #expect(EventRules.Ending(error, isReading: false) == connecting, "\(error)")
+    }
   }
 
   @Test func `does not reconnect with reconnect never or a body that is not replayable`() async throws {

@@ -1,0 +1,202 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+/// A `JSONValue` inside another type.
+@Suite(.hangLimit) struct JSONDocumentTests {
+  private struct Wrap: Decodable, Equatable { var v: JSONValue }
+
+  private struct Order: Decodable, Equatable {
+    struct Line: Decodable, Equatable {
+      var itemName: String
+      var extra: JSONValue?
+    }
+    var orderLines: [Line]
+    var byName: [String: JSONValue]
+    var rest: [[JSONValue]]
+  }
+
+  private static let text = """
+    {"order_lines": [{"item_name": "a", "extra": {"size_of": [1, 2.5, null, true, "x", {"a_b": {}}]}},
+      {"item_name": "b", "extra": null}, {"item_name": "c"}, {"item_name": "d", "extra": "é"}],
+     "by_name": {"first_one": [], "second": {"deep_er": 1}, "third": null}, "rest": [[], [1, "2"], [{"x_y": 3}]]}
+    """
+
+  private static func decode<T: Decodable>(
+    _ type: T.Type, _ text: String, _ decoder: JSONDecoder = JSONDecoder()
+  ) throws -> T {
+    try HTTPResponse(status: .ok, body: Data(text.utf8)).json(type, decoder: decoder)
+  }
+
+  /// 60 nested arrays around many numbers, which took `JSONDecoder` a minute for each megabyte.
+  private static func hostile(_ element: String, count: Int) -> String {
+    let elements = Array(repeating: element, count: count).joined(separator: ",")
+    return String(repeating: "[", count: 60) + elements + String(repeating: "]", count: 60)
+  }
+
+  private static func cpuTime(_ body: () throws -> Void) rethrows -> Double {
+    func now() -> Double {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+    let start = now()
+    try body()
+    return now() - start
+  }
+
+  @Test(arguments: ["1.5", "1.5,\"a\"", "true,{}", "[1],\"a\"", "{\"a\":1},{\"a\":\"b\"}"])
+  func `a value in a model costs little more than one alone`(element: String) throws {
+    let text = Self.hostile(element, count: 10_000)
+
+    // Far from what each value costs that is found by errors: a hundred times as much.
+    let alone = try Self.cpuTime { _ = try Self.decode(JSONValue.self, text) }
+    let wrapped = try Self.cpuTime { _ = try Self.decode(Wrap.self, "{\"v\":\(text)}") }
+    let elements = try Self.cpuTime { _ = try Self.decode([JSONValue].self, text) }
+
+    #expect(wrapped < 8 * alone && elements < 8 * alone, "\(alone) \(wrapped) \(elements)")
+  }
+
+  @Test func `a value in a model equals that of a plain decoder, whatever the key strategy`() throws {
+    let names = ["order_lines": "orderLines", "by_name": "byName", "item_name": "itemName"]
+    let standard = JSONDecoder()
+    standard.keyDecodingStrategy = .custom { path in
+      let name = path.last?.stringValue ?? ""
+      return JSONNode.Key(stringValue: names[name] ?? name)
+    }
+    let upper = JSONDecoder()
+    upper.keyDecodingStrategy = .custom { path in
+      let name = (path.last?.stringValue ?? "").split(separator: "_").map(\.capitalized).joined()
+      return JSONNode.Key(stringValue: name.prefix(1).lowercased() + name.dropFirst())
+    }
+    for decoder in [standard, upper] {
+      let expected = try decoder.decode(Order.self, from: Data(Self.text.utf8))
+
+      #expect(try Self.decode(Order.self, Self.text, decoder) == expected)
+      #expect(expected.orderLines.count == 4 && expected.rest[1] == [1, "2"])
+    }
+  }
+
+  @Test func `a snake case strategy applies to models and values, but not to dictionaries`() throws {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let text =
+      #"{"order_lines": [{"item_name": "a", "extra": {"a_b": 1}}], "by_name": {"x_y": {"a_b": 2}}, "rest": []}"#
+
+    let order = try Self.decode(Order.self, text, decoder)
+
+    #expect(try decoder.decode(Order.self, from: Data(text.utf8)) == order)
+    #expect(order.orderLines.first?.extra == ["aB": 1] && order.byName == ["x_y": ["aB": 2]])
+  }
+
+  @Test(arguments: [
+    "a_b", "a_b_c", "_a_b", "a_b_", "__a_b__", "a__b", "aB_c", "A_B", "abc", "_", "__", "", "a_", "_a", "é_ß", "a_1b",
+    "a_bCD",
+  ])
+  func `converts snake case as Foundation does`(name: String) throws {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+
+    let value = try decoder.decode(JSONValue.self, from: Data("{\"\(name)\": 1}".utf8))
+
+    #expect(value.object?.keys.first == JSONNode.camelCase(name))
+  }
+
+  @Test func `rejects a value below names that are the same once converted`() {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+
+    let error = #expect(throws: HTTPError.self) {
+      try Self.decode([String: Wrap].self, #"{"a_b": {"v": 1}, "aB": {"v": 2}}"#, decoder)
+    }
+
+    #expect(error?.message.contains("two members have the same name") == true)
+  }
+
+  @Test func `the first of two members with the same name counts`() throws {
+    let text = #"{"v": {"a": 1, "a": 2}, "v": 3}"#
+
+    #expect(try Self.decode(Wrap.self, text).v == ["a": 1])
+    #expect(try JSONDecoder().decode(Wrap.self, from: Data(text.utf8)).v == ["a": 1])
+  }
+
+  /// Its paths are the same as those of the text around it.
+  private struct Envelope: Decodable {
+    var v: JSONValue
+    var inner: JSONValue
+
+    enum Key: CodingKey { case v, inner }
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: Key.self)
+      inner = try JSONDecoder().decode(Wrap.self, from: Data(try members.decode(String.self, forKey: .inner).utf8)).v
+      v = try members.decode(JSONValue.self, forKey: .v)
+    }
+  }
+
+  @Test func `a text within the text has its own values`() throws {
+    let envelope = try Self.decode(Envelope.self, #"{"v": [1], "inner": "{\"v\": [2]}"}"#)
+
+    #expect(envelope.v == [1] && envelope.inner == [2])
+  }
+
+  private final class Subclass: JSONDecoder, @unchecked Sendable {
+    override func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+      #expect(type == Wrap.self)
+      return try super.decode(type, from: data)
+    }
+  }
+
+  @Test func `subclasses and JSON5 decode without the document`() throws {
+    let json5 = JSONDecoder()
+    json5.allowsJSON5 = true
+
+    #expect(try Self.decode(Wrap.self, #"{"v": [1]}"#, Subclass()).v == [1])
+    #expect(
+      try Self.decode(Wrap.self, "{v: ['a', 1, {b: 2}, true, null, 1.5]}", json5).v
+        == ["a", 1, ["b": 2], true, .null, 1.5])
+  }
+
+  @Test func `keeps the depth limits`() throws {
+    func nested(_ depth: Int) -> String {
+      String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+
+    #expect(try Self.decode(Wrap.self, "{\"v\":\(nested(128))}").v.array != nil)
+    let error = #expect(throws: HTTPError.self) { try Self.decode(Wrap.self, "{\"v\":\(nested(129))}") }
+    #expect(error?.message.hasSuffix("malformed at .v: nesting is deeper than 128 levels") == true)
+    #expect(throws: HTTPError.self) { try Self.decode(Wrap.self, "{\"v\":\(nested(500))}") }
+  }
+
+  @Test func `lines and events take values from their own texts`() throws {
+    let event = ServerSentEvents.Event(data: #"{"v": [18446744073709551615]}"#)
+
+    #expect(try event.json(Wrap.self).v == [.digits("18446744073709551615")])
+    let error = #expect(throws: HTTPError.self) { try ServerSentEvents.Event(data: "{\"v\": [}").json(Wrap.self) }
+    #expect(error?.message.hasSuffix("malformed: expected a value, at byte 7") == true)
+  }
+
+  // MARK: Malformed, or a number that does not fit
+
+  @Test(arguments: [
+    (#"{"a":1.5}"#, "a number does not fit its type: the first that Int cannot hold is at .a"),
+    (#"{"a":1,"b":9223372036854775808}"#, "a number does not fit its type: the first that Int cannot hold is at .b"),
+    (#"{"a":1"#, "malformed: expected a comma or the end of the object, at byte 6"),
+    (#"{"a":tru}"#, "malformed: expected a value, at byte 5"),
+    (#"{"a":"x"}"#, "not a Int at .a"),
+  ])
+  func `tells a malformed text from a number that does not fit`(text: String, expected: String) {
+    let error = #expect(throws: HTTPError.self) { try Self.decode([String: Int].self, text) }
+    let ofEvent = #expect(throws: HTTPError.self) { try ServerSentEvents.Event(data: text).json([String: Int].self) }
+
+    #expect(error?.message.hasSuffix(": \(expected)") == true, "\(error?.message ?? "")")
+    #expect(ofEvent?.message.hasSuffix(": \(expected)") == true, "\(ofEvent?.message ?? "")")
+  }
+
+  @Test func `a number that fits Int but not its type has no place`() {
+    let error = #expect(throws: HTTPError.self) { try Self.decode([UInt8].self, "[1, 300]") }
+
+    #expect(error?.message.hasSuffix("a number does not fit its type: each fits Int") == true)
+  }
+}
