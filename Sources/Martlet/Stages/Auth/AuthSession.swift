@@ -129,7 +129,7 @@ final class AuthSession: Sendable {
   func step(
     after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationChallenge.Scheme: Int], _ visit: Visit
   ) -> AuthState.Step {
-    var challenges = Challenge.parse(headers[all: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
+    var challenges = Challenge.parse(headers[wires: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
     if isToken && !challenges.contains(where: { [.basic, .bearer, .digest].contains($0.scheme) }) {
       challenges = [Challenge(scheme: .bearer)]
     }
@@ -142,7 +142,7 @@ final class AuthSession: Sendable {
   func silence(
     after headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationChallenge.Scheme: Int]
   ) -> Explanation.Authentication.Reason {
-    let offered = Challenge.parse(headers[all: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
+    let offered = Challenge.parse(headers[wires: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
     if let answer = sent.answer, isToken || offered.contains(where: { $0.scheme == answer.scheme }) {
       return .rejected(answer.scheme)
     }
@@ -164,7 +164,7 @@ final class AuthSession: Sendable {
     if case .ask(let flight, let failures) = step {
       var challenge = AuthenticationChallenge(
         space: ProtectionSpace(visit.origin, realm: offer.realm, isProxy: isProxy), scheme: offer.scheme)
-      challenge.parameters = offer.challenge.parameters
+      challenge.parameters = offer.challenge.parameters.mapValues(WireText.readable)
       challenge.previousFailures = failures
       challenge.rejected = isRefused ? sent?.credential : nil
       ask(challenge, offer, flight, key, isStored: sent?.isStored == true, visit)

@@ -3,7 +3,7 @@ import MartletBase
 /// A challenge of a `WWW-Authenticate` field (RFC 9110 §11.6.1).
 struct Challenge: Sendable, Hashable {
   var scheme: AuthenticationChallenge.Scheme
-  /// The unquoted parameters by lower-case name.
+  /// The unquoted parameters as ``WireText``, by lower-case name.
   var parameters: [String: String] = [:]
   /// The token68 that follows the scheme in place of parameters.
   var token68: String?
@@ -15,7 +15,7 @@ struct Challenge: Sendable, Hashable {
   private static let maximumChallenges = 16
   private static let maximumParameters = 32
 
-  /// Parses all challenges of a response, in order.
+  /// Parses all challenges of a response, in order, from values as ``WireText``.
   ///
   /// One field may contain several challenges, separated by the same commas as their parameters (RFC 9110 §11.6.1). A
   /// challenge that is malformed, or repeats a parameter, is skipped, because a partial challenge must not be answered.

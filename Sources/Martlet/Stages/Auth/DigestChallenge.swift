@@ -13,15 +13,16 @@ enum DigestAlgorithm: Int, Sendable, CaseIterable {
     }
   }
 
-  /// The hash in lower-case hexadecimal digits.
+  /// The hash of ``WireText`` in lower-case hexadecimal digits.
   func hash(_ text: String) -> String {
-    let octets =
+    let octets = WireText.octets(text)
+    let hash =
       switch self {
-      case .md5: MD5.hash(text.utf8)
-      case .sha256: SHA2.sha256(text.utf8)
-      case .sha512t256: SHA2.sha512t256(text.utf8)
+      case .md5: MD5.hash(octets)
+      case .sha256: SHA2.sha256(octets)
+      case .sha512t256: SHA2.sha512t256(octets)
       }
-    return Self.hexadecimal(octets)
+    return Self.hexadecimal(hash)
   }
 
   static func hexadecimal(_ octets: some Sequence<UInt8>) -> String {
@@ -30,7 +31,7 @@ enum DigestAlgorithm: Int, Sendable, CaseIterable {
   }
 }
 
-/// A Digest challenge that can be answered (RFC 7616 §3.3).
+/// A Digest challenge that can be answered (RFC 7616 §3.3), with its values as ``WireText``.
 struct DigestChallenge: Sendable, Hashable {
   var realm: String
   var nonce: String

@@ -4,6 +4,7 @@ import Foundation
 /// The answers to one Digest challenge; counts the uses of its nonce (RFC 7616 §3.4).
 final class DigestSession: Sendable {
   let challenge: DigestChallenge
+  /// The credentials as ``WireText``.
   private let user: String
   private let password: String
 
@@ -19,8 +20,8 @@ final class DigestSession: Sendable {
   /// Normalizes the credentials to NFC, with which the server compares (RFC 7616 §4).
   init(_ challenge: DigestChallenge, user: String, password: String, clientNonce: String = newClientNonce()) {
     self.challenge = challenge
-    self.user = user.precomposedStringWithCanonicalMapping
-    self.password = password.precomposedStringWithCanonicalMapping
+    self.user = WireText.make(user.precomposedStringWithCanonicalMapping.utf8)
+    self.password = WireText.make(password.precomposedStringWithCanonicalMapping.utf8)
     state = Locked(State(nonce: challenge.nonce, sessionNonce: clientNonce))
   }
 
@@ -69,7 +70,7 @@ final class DigestSession: Sendable {
   private var name: String {
     if challenge.hashesUser { return "username=\"\(challenge.algorithm.hash("\(user):\(challenge.realm)"))\"" }
     guard challenge.isUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) else { return "username=\(FieldSyntax.quoted(user))" }
-    return "username*=UTF-8''\(PercentEncoding.encode(user.utf8, keeping: Self.extendedValue))"
+    return "username*=UTF-8''\(PercentEncoding.encode(WireText.octets(user), keeping: Self.extendedValue))"
   }
 
   /// The octets that stand for themselves (RFC 8187 §3.2.1).
@@ -79,7 +80,7 @@ final class DigestSession: Sendable {
   /// Adopts the nonce for the next request, if the response has one (RFC 7616 §3.5).
   func takeNext(from headers: HTTPHeaders, isProxy: Bool = false) {
     // The key of a `-sess` session keeps its first nonce. To change it, the server sends a challenge.
-    guard !challenge.isSession, let value = headers[isProxy ? "Proxy-Authentication-Info" : "Authentication-Info"]
+    guard !challenge.isSession, let value = headers[wire: isProxy ? "Proxy-Authentication-Info" : "Authentication-Info"]
     else { return }
     let next = Challenge.parse(["Digest \(value)"]).first?.parameters["nextnonce"]
     guard let next, !next.isEmpty else { return }

@@ -112,8 +112,8 @@ struct ProxyAuthStage: Stage {
     }
     try await drain(refused, call)
     exchange.sendNext(newer, to: use.proxy)
-    call.emit(.authenticating(answer.scheme, realm: answer.realm))
-    call.note(.authentication(.answered(answer.scheme, realm: answer.realm.map(Explanation.short), .proxy)))
+    call.emit(.authenticating(answer.scheme, realm: answer.readableRealm))
+    call.note(.authentication(.answered(answer.scheme, realm: answer.readableRealm.map(Explanation.short), .proxy)))
   }
 
   /// Records credentials that the proxy accepted.
@@ -138,7 +138,9 @@ struct ProxyAuthStage: Stage {
   {
     if refusal.status == 407 { return refusal.headers }
     guard refusal.status == 401, let answer = sent.answer, answer.scheme == .basic else { return [:] }
-    return ["Proxy-Authenticate": answer.realm.map { "Basic realm=\(FieldSyntax.quoted($0))" } ?? "Basic"]
+    var headers: HTTPHeaders = [:]
+    headers[wire: "Proxy-Authenticate"] = answer.realm.map { "Basic realm=\(FieldSyntax.quoted($0))" } ?? "Basic"
+    return headers
   }
 
   @inline(never) private static func drain(_ refused: Refused, _ call: Call) async throws {
@@ -153,7 +155,7 @@ struct ProxyAuthStage: Stage {
   ) async throws -> HTTPError {
     call.note(.authentication(.unanswered(reason, .proxy)))
     let use = refused.use
-    let challenges = Challenge.parse(refused.headers[all: "Proxy-Authenticate"])
+    let challenges = Challenge.parse(refused.headers[wires: "Proxy-Authenticate"])
     let problem = DigestChallenge.problem(of: challenges, among: use.session?.schemes ?? [.basic, .digest])
     let why = problem.map { ": it \($0)" } ?? ""
     switch refused.refusal {

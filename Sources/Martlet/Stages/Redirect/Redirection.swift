@@ -27,9 +27,9 @@ enum Redirection {
     }
   }
 
-  /// The unparsed target of a redirect; `nil` for other responses.
+  /// The unparsed target of a redirect as ``WireText``; `nil` for other responses.
   static func location(_ status: HTTPStatus, _ headers: HTTPHeaders) -> String? {
-    isRedirect(status) ? headers[all: "Location"].first { !$0.isEmpty } : nil
+    isRedirect(status) ? headers[wires: "Location"].first { !$0.isEmpty } : nil
   }
 
   /// The next step after the response to `request`, which has an absolute URL.
@@ -44,11 +44,11 @@ enum Redirection {
       let current = try? request.target.resolve(against: nil, adding: request.query)
     else { return .none(.noLocation) }
     // Location is a singleton field (RFC 9110 §5.3). With different values, other recipients may follow another one.
-    guard headers[all: "Location"].allSatisfy({ $0 == location }) else { return .refused(.differentLocations) }
+    guard headers[wires: "Location"].allSatisfy({ $0 == location }) else { return .refused(.differentLocations) }
     let next: AbsoluteURL
     do {
       // Parse the URL again without userinfo: a server must not choose the credentials of a request.
-      next = upgrade(try AbsoluteURL.parse(try current.resolving(location).string))
+      next = upgrade(try AbsoluteURL.parse(try current.resolving(octets: WireText.octets(location)).string))
     } catch {
       return .refused(.invalidLocation(error.message))
     }
