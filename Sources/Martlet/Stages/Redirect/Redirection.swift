@@ -15,7 +15,7 @@ enum Redirection {
   struct Changes: Sendable, Equatable {
     /// The previous method, if it is another one.
     var method: HTTPMethod?
-    /// The removed fields with credentials.
+    /// The removed fields that stay at their origin.
     var dropped: [String] = []
   }
 
@@ -34,10 +34,10 @@ enum Redirection {
 
   /// The next step after the response to `request`, which has an absolute URL.
   ///
-  /// `upgrade` changes URLs of HSTS hosts to https.
+  /// `fields` decides which fields another origin receives, and `upgrade` changes URLs of HSTS hosts to https.
   static func step(
     status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
-    upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
+    fields: OriginFields = OriginFields(), upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
   ) -> Step {
     guard policy.isFollowing else { return .none(.off) }
     guard let location = location(status, headers),
@@ -69,19 +69,9 @@ enum Redirection {
     }
     if !following.isUsable { return .refused(.bodyNotReplayable) }
     following.headers.remove("Host")
-    if next.origin != current.origin { changes.dropped = dropCredentials(of: &following) }
+    if next.origin != current.origin { changes.dropped = fields.drop(from: &following.headers) }
     Referrer.keepModest(&following.headers, redirectedFrom: current, to: next)
     return .next(following, changes)
-  }
-
-  /// Removes the fields that are meant for one origin; returns their names.
-  @discardableResult
-  static func dropCredentials(of request: inout HTTPRequest) -> [String] {
-    let dropped = ["Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "WWW-Authenticate"].filter {
-      request.headers.contains($0)
-    }
-    for name in dropped { request.headers.remove(name) }
-    return dropped
   }
 
   /// Whether the next request loses its body and becomes a `GET`; a `HEAD` stays one.
