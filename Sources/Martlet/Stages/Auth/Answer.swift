@@ -45,14 +45,17 @@ final class Answer: Sendable {
   }
 
   /// Creates the answer to a challenge; `nil` if the credential does not support its scheme.
-  init?(_ credential: Credential, to offer: Offer, isStored: Bool = false) {
+  init?(
+    _ credential: Credential, to offer: Offer, isStored: Bool = false, counts: NonceCounts, at place: AuthState.Place
+  ) {
     guard credential.schemes.contains(offer.scheme) else { return nil }
     self.credential = credential
     self.isStored = isStored
     scheme = offer.scheme
     realm = offer.realm
     digest = offer.digest.map {
-      DigestSession($0, user: credential.user ?? "", password: credential.password ?? "")
+      DigestSession(
+        $0, user: credential.user ?? "", password: credential.password ?? "", counts: counts, at: place)
     }
   }
 

@@ -44,9 +44,18 @@ struct AuthStage: Stage {
       let filled = try fill(request, url, &context, sent, &uses)
       exchanges += 1
       var response: StreamedResponse
-      do { response = try await next(filled, context) } catch { throw Self.marked(error, exchanges) }
+      do {
+        response = try await next(filled, context)
+      } catch {
+        session.undecided(sent, visit)
+        throw Self.marked(error, exchanges)
+      }
       guard response.status == .unauthorized else {
-        if Self.isProof(response.status) { await session.accepted(sent, response.headers, visit) }
+        if Self.isProof(response.status) {
+          await session.accepted(sent, response.headers, visit)
+        } else {
+          session.undecided(sent, visit)
+        }
         return response
       }
       guard exchanges < Self.maximumExchanges else {

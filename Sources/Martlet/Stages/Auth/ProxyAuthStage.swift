@@ -70,6 +70,7 @@ struct ProxyAuthStage: Stage {
       return .refused(Refused(.response(response), used, response.headers))
     } catch let error as HTTPError {
       guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else {
+        if let used = exchange.use { used.session?.undecided(used.sent, exchange.visit(used.proxy)) }
         throw AuthStage.marked(error, exchanges)
       }
       return .refused(Refused(.error(error), used, headers(answer, used.sent)))
@@ -124,7 +125,7 @@ struct ProxyAuthStage: Stage {
       // reject a password.
       guard response.status.rawValue < 500,
         response.status != .unauthorized || response.headers.contains("WWW-Authenticate")
-      else { return }
+      else { return session.undecided(use.sent, exchange.visit(use.proxy)) }
     }
     use.onOutcome(true)
     // The header fields from a tunnel are the server's.
