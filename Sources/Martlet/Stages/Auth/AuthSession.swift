@@ -150,12 +150,18 @@ final class AuthSession: Sendable {
   func silence(
     after headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationChallenge.Scheme: Int]
   ) -> Explanation.Authentication.Reason {
-    let offered = Challenge.parse(headers[wires: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
+    let values = headers[wires: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"]
+    let offered = Challenge.parse(values)
     if let answer = sent.answer, isToken || offered.contains(where: { $0.scheme == answer.scheme }) {
       return .rejected(answer.scheme)
     }
     let isAnswerable = Offer.strongest(of: offered, among: schemes).map { uses[$0.scheme, default: 0] < 2 } ?? false
-    return isToken || isAnswerable ? .noCredential : .noScheme(offered.prefix(10).map(\.scheme))
+    if isToken || isAnswerable { return .noCredential }
+    let gaps =
+      offered.isEmpty
+      ? values.prefix(10).map { "\"\(Explanation.short(WireText.readable($0)))\"" }
+      : DigestChallenge.gaps(in: offered, among: schemes)
+    return gaps.isEmpty ? .noScheme(offered.prefix(10).map(\.scheme)) : .unreadable(gaps)
   }
 
   var schemes: [AuthenticationChallenge.Scheme] {
@@ -225,13 +231,13 @@ final class AuthSession: Sendable {
     _ challenge: AuthenticationChallenge, _ offer: Offer, _ space: ProtectionSpace, _ store: (any CredentialStore)?,
     isStored: Bool, at place: AuthState.Place, _ onLoss: @Sendable (String) -> Void
   ) async throws -> Answer? {
+    let counts = state.withLock { $0.counts }
     if let store, storesAccepted {
       if isStored { try await store.set(nil, for: space) }
       if challenge.rejected == nil, let found = try await store.credential(for: space),
         let answer = Answer(found, to: offer, isStored: true, counts: counts, at: place)
       {
         return answer
-    let counts = state.withLock { $0.counts }
       }
     }
     guard let credential = try await authenticator.respond(to: challenge) else { return nil }

@@ -52,9 +52,9 @@ struct DigestChallenge: Sendable, Hashable {
 
   /// `nil` if a required parameter is missing, or the algorithm or the quality of protection is unsupported.
   init?(_ challenge: Challenge) {
-    guard challenge.scheme == .digest, let realm = challenge.realm, let nonce = challenge.parameters["nonce"] else {
-      return nil
-    }
+    guard challenge.scheme == .digest, let realm = challenge.realm, let nonce = challenge.parameters["nonce"],
+      challenge.unreadable.isDisjoint(with: ["opaque", "algorithm", "qop", "userhash", "charset"])
+    else { return nil }
     self.realm = realm
     self.nonce = nonce
     opaque = challenge.parameters["opaque"]
@@ -68,7 +68,8 @@ struct DigestChallenge: Sendable, Hashable {
       algorithm = known
       algorithmName = name
     }
-    if let qualities = challenge.parameters["qop"] {
+    // An empty list counts as none, as in curl.
+    if let qualities = challenge.parameters["qop"], !qualities.isEmpty {
       // `auth-int` is unsupported: it needs the hash of a body that may be a stream.
       guard FieldSyntax.listMembers(of: qualities).contains(where: { FieldSyntax.isSameName($0, "auth") }) else {
         return nil
@@ -87,6 +88,14 @@ struct DigestChallenge: Sendable, Hashable {
     guard Offer.strongest(of: challenges, among: schemes) == nil else { return nil }
     let problems = challenges.lazy.compactMap { $0.scheme == .digest ? problem(of: $0) : nil }
     return problems.first.map { "offers Digest \($0)" }
+  }
+
+  /// The required or unreadable parameters that prevent an answer, for explanations.
+  static func gaps(in challenges: [Challenge], among schemes: [AuthenticationChallenge.Scheme]) -> [String] {
+    challenges.filter { $0.scheme == .digest && schemes.contains(.digest) }.compactMap { challenge in
+      let missing = ["realm", "nonce"].filter { challenge.parameters[$0] == nil } + challenge.unreadable.sorted()
+      return missing.isEmpty ? nil : "Digest without a readable \(Set(missing).sorted().joined(separator: " and "))"
+    }
   }
 
   /// The reason why a challenge is unsupported: its algorithm or its quality of protection.
