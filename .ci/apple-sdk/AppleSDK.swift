@@ -118,6 +118,10 @@ extension URLSessionConfiguration {
   public var allowsExpensiveNetworkAccess: Bool { get { never() } set { never() } }
   public var allowsConstrainedNetworkAccess: Bool { get { never() } set { never() } }
 }
+extension URLRequest {
+  public var allowsExpensiveNetworkAccess: Bool { get { never() } set { never() } }
+  public var allowsConstrainedNetworkAccess: Bool { get { never() } set { never() } }
+}
 extension HTTPCookie { public var sameSitePolicy: HTTPCookieStringPolicy? { never() } }
 extension HTTPCookiePropertyKey { public static let sameSitePolicy = HTTPCookiePropertyKey(rawValue: "SameSite") }
 

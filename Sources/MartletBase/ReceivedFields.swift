@@ -37,9 +37,12 @@
     }
   }
 
-  package func value(at index: Int) -> String {
+  package func value(at index: Int) -> String { Self.text(octets(at: index)) }
+
+  /// The octets of a field's value.
+  package func octets(at index: Int) -> ArraySlice<UInt8> {
     let place = places[index]
-    return Self.text(octets[Int(place.valueStart)..<Int(place.valueEnd)])
+    return octets[Int(place.valueStart)..<Int(place.valueEnd)]
   }
 
   package func firstIndex(of name: String) -> Int? { places.firstIndex { isNamed(name, $0) } }
@@ -47,6 +50,12 @@
   package func values(of name: String) -> [String] {
     var values: [String] = []
     for index in places.indices where isNamed(name, places[index]) { values.append(value(at: index)) }
+    return values
+  }
+
+  package func octets(of name: String) -> [ArraySlice<UInt8>] {
+    var values: [ArraySlice<UInt8>] = []
+    for index in places.indices where isNamed(name, places[index]) { values.append(octets(at: index)) }
     return values
   }
 

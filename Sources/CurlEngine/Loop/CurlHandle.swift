@@ -185,11 +185,18 @@ final class CurlHandle {
     fields = nil
     lines = nil
     for line in new.lines {
-      guard let longer = martlet_list_append(fields, line) else { return false }
+      guard let longer = new.isCoded ? Self.append(line, to: fields) : martlet_list_append(fields, line) else {
+        return false
+      }
       fields = longer
     }
     lines = new
     return true
+  }
+
+  /// Appends a line of ``WireText`` to a list of libcurl; `nil` without memory.
+  static func append(_ line: String, to list: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    martlet_list_append(list, WireText.octets(line).map { CChar(bitPattern: $0) } + [0])
   }
 
   /// Takes lines of a head or of trailers.
@@ -414,9 +421,9 @@ final class CurlHandle {
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
   }
 
-  /// Sets a list of one line, and keeps it while libcurl may read it.
+  /// Sets a list of one line of ``WireText``, and keeps it while libcurl may read it.
   func setList(_ option: Int, _ line: String, _ options: inout EasyOptions) {
-    guard let list = martlet_list_append(nil, line) else { return options.run(27) }  // OUT_OF_MEMORY
+    guard let list = Self.append(line, to: nil) else { return options.run(27) }  // OUT_OF_MEMORY
     lists.append(list)
     options.set(option, to: list)
   }

@@ -60,12 +60,17 @@ package struct CurlJob: Sendable {
 /// Header fields as libcurl takes them; an identical object means identical lines.
 package final class HeaderLines: Sendable {
   package let lines: [String]
+  /// Whether the lines are ``WireText``, because a value is not UTF-8.
+  let isCoded: Bool
   /// Whether the connection must not be reused.
   package let closesConnection: Bool
   package let hasProxyCredentials: Bool
 
-  package init(_ lines: [String], closesConnection: Bool = false, hasProxyCredentials: Bool = false) {
+  package init(
+    _ lines: [String], isCoded: Bool = false, closesConnection: Bool = false, hasProxyCredentials: Bool = false
+  ) {
     self.lines = lines
+    self.isCoded = isCoded
     self.closesConnection = closesConnection
     self.hasProxyCredentials = hasProxyCredentials
   }

@@ -3,6 +3,7 @@ import CMartletShim
 
 /// The trailers of one request, which libcurl requests at the end of the body.
 package final class CurlTrailers: Sendable {
+  /// A name, and a value as ``WireText``.
   package typealias Field = (name: String, value: String)
 
   private let source: @Sendable () async throws -> [Field]
@@ -25,7 +26,7 @@ package final class CurlTrailers: Sendable {
     for field in trailers.fields.withLock({ $0 }) {
       // libcurl omits a line without a space there.
       let line = "\(field.name): \(FieldSyntax.trimmed(field.value))"
-      guard let longer = martlet_list_append(list.pointee, line) else { return 1 }
+      guard let longer = CurlHandle.append(line, to: list.pointee) else { return 1 }
       list.pointee = longer
     }
     return 0  // CURL_TRAILERFUNC_OK

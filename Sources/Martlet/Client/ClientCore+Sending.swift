@@ -195,7 +195,7 @@ extension Call {
     let url = try? request.target.resolve(against: base, adding: request.query)
     let known: [AuthenticationChallenge.Scheme] = [.basic, .bearer, .digest, .ntlm, .negotiate]
     return DigestChallenge.problem(
-      of: Challenge.parse(response.headers[all: "WWW-Authenticate"]),
+      of: Challenge.parse(response.headers[wires: "WWW-Authenticate"]),
       among: url.flatMap { authSession(at: $0.origin) }?.schemes ?? known)
   }
 

@@ -11,6 +11,8 @@ final class ClientSettings: Sendable {
   let areDefaultHeadersSound: Bool
   /// Whether the default fields contain credentials, which then separate stored responses.
   let areDefaultHeadersSecret: Bool
+  /// The fields that other origins may receive.
+  let originFields: OriginFields
   let targets: ParsedTargets
   /// The origin of the base URL, `nil` without one, or the problem of an invalid one.
   let baseOrigin: Result<Origin?, InvalidInput>
@@ -78,7 +80,11 @@ final class ClientSettings: Sendable {
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
     areDefaultHeadersSound = RequestGate.areSound(headers)
-    areDefaultHeadersSecret = headers.contains { SecretNames.isSecret(field: $0.name) }
+    let fields = OriginFields(
+      redaction: configuration.redaction, allowed: configuration.crossOriginHeaders,
+      defaults: configuration.baseURL == nil ? [:] : headers)
+    originFields = fields
+    areDefaultHeadersSecret = headers.contains { fields.isSecret($0.name) }
     targets = ParsedTargets(base: configuration.baseURL)
     baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)

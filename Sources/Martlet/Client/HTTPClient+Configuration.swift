@@ -20,9 +20,23 @@ extension HTTPClient {
 
     /// The default header fields; an endpoint or a request replaces them by name.
     ///
-    /// With ``baseURL`` set, `Authorization`, `Cookie` and `Proxy-Authorization` here are sent to the base URL's origin
-    /// only.
+    /// With ``baseURL`` set, they are sent to the base URL's origin only. Exceptions are the names in
+    /// ``crossOriginHeaders``, and fields that describe the client, the connection or the body: `Accept`, `Accept-…`,
+    /// `Cache-Control`, `Connection`, `Content-…`, `DNT`, `Expect`, `If-…`, `Pragma`, `Priority`, `Range`, `TE`, and
+    /// `User-Agent`.
     public var headers: HTTPHeaders = [:]
+
+    /// The names of header fields that other origins may receive; none by default.
+    ///
+    /// A redirect to another origin drops fields whose names suggest a secret, such as `X-Api-Key`, those that
+    /// ``redaction`` masks by name, and default ``headers`` of a client with a ``baseURL``. A request to a full URL
+    /// elsewhere has no such default fields. Fields that are named here are sent nevertheless. `Authorization`, `Cookie`
+    /// and `Proxy-Authorization` always stay at their origin.
+    ///
+    /// ```swift
+    /// $0.crossOriginHeaders = ["X-Request-Signature"]
+    /// ```
+    public var crossOriginHeaders: [String] = []
 
     /// The `User-Agent` field; `Martlet/` and the version by default.
     public var userAgent = "Martlet/\(Configuration.version)"

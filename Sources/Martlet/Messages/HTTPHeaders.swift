@@ -88,10 +88,53 @@ public struct HTTPHeaders: Sendable, Hashable {
     set { replaceFields(named: name, with: newValue.map { Field(name: name, value: $0) }) }
   }
 
+  /// The octets of the first field with that name, or `nil`.
+  ///
+  /// A value that is sent back to its server must keep its octets, even if they are not UTF-8 (RFC 9110 §5.5):
+  ///
+  /// ```swift
+  /// request.headers[octets: "If-Match"] = response.headers[octets: "ETag"]
+  /// ```
+  ///
+  /// Setting octets replaces the fields with that name, like ``subscript(_:)``.
+  public subscript(octets name: String) -> [UInt8]? {
+    get {
+      switch storage {
+      case .fields(let fields): fields.first { $0.isNamed(name) }?.octets
+      case .received(let received): received.firstIndex(of: name).map { Array(received.octets(at: $0)) }
+      }
+    }
+    set { replaceFields(named: name, with: newValue.map { [Field(name: name, octets: $0)] } ?? []) }
+  }
+
+  /// The first field with that name as ``WireText``, for values that are sent back or compared.
+  subscript(wire name: String) -> String? {
+    get {
+      switch storage {
+      case .fields(let fields): fields.first { $0.isNamed(name) }?.wire
+      case .received(let received): received.firstIndex(of: name).map { WireText.make(received.octets(at: $0)) }
+      }
+    }
+    set { replaceFields(named: name, with: newValue.map { [Field(name: name, wire: $0)] } ?? []) }
+  }
+
+  /// All fields with that name as ``WireText``.
+  package subscript(wires name: String) -> [String] {
+    get {
+      switch storage {
+      case .fields(let fields): fields.compactMap { $0.isNamed(name) ? $0.wire : nil }
+      case .received(let received): received.octets(of: name).map { WireText.make($0) }
+      }
+    }
+    set { replaceFields(named: name, with: newValue.map { Field(name: name, wire: $0) }) }
+  }
+
   /// Appends a field, keeping others with the same name.
   public mutating func append(_ value: String, for name: String) {
     fields.append(Field(name: name, value: value))
   }
+
+  mutating func append(_ field: Field) { fields.append(field) }
 
   /// Removes all fields with that name.
   public mutating func remove(_ name: String) {
@@ -166,7 +209,16 @@ extension HTTPHeaders {
     public var name: String
 
     /// The value, without the line ending.
-    public var value: String
+    ///
+    /// Received octets that are not UTF-8 are read as ISO 8859-1; ``octets`` has them unchanged. A value that is set is
+    /// sent as UTF-8.
+    public var value: String { didSet { others = nil } }
+
+    /// The octets of the value if they are not UTF-8.
+    private var others: [UInt8]?
+
+    /// The octets of the value, as received or as sent.
+    public var octets: [UInt8] { others ?? Array(value.utf8) }
 
     /// Creates a field; neither name nor value is checked.
     public init(name: String, value: String) {
@@ -174,10 +226,35 @@ extension HTTPHeaders {
       self.value = value
     }
 
+    /// Creates a field whose value may contain octets that are not UTF-8.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - octets: The octets of the value, without the line ending.
+    public init(name: String, octets: some Collection<UInt8>) {
+      self.name = name
+      value = ReceivedFields.text(octets)
+      if !value.utf8.elementsEqual(octets) { others = Array(octets) }
+    }
+
+    init(name: String, wire: String) {
+      if WireText.isCoded(wire) {
+        self.init(name: name, octets: WireText.octets(wire))
+      } else {
+        self.init(name: name, value: wire)
+      }
+    }
+
+    /// The value as ``WireText``.
+    var wire: String { others != nil || WireText.isCoded(value) ? WireText.make(octets) : value }
+
+    /// Whether the octets of the value are not UTF-8.
+    var hasOtherOctets: Bool { others != nil }
+
     /// Whether the names are equal ignoring case, and the values have the same bytes.
     public static func == (left: Field, right: Field) -> Bool {
       // `String.==` would also consider values equal that differ in their Unicode normalisation.
-      left.isNamed(right.name) && left.value.utf8.elementsEqual(right.value.utf8)
+      left.isNamed(right.name) && left.value.utf8.elementsEqual(right.value.utf8) && left.others == right.others
     }
 
     /// Hashes the name, ignoring case, and the value.
@@ -260,6 +337,6 @@ private final class FieldTexts: Sendable {
 
 extension ReceivedFields {
   fileprivate var texts: FieldTexts {
-    made { FieldTexts((0..<count).map { HTTPHeaders.Field(name: name(at: $0), value: value(at: $0)) }) }
+    made { FieldTexts((0..<count).map { HTTPHeaders.Field(name: name(at: $0), octets: octets(at: $0)) }) }
   }
 }

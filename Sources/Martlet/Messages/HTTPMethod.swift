@@ -20,18 +20,27 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 
   /// Whether the method is safe: it requests no change on the server.
   ///
-  /// True for `GET`, `HEAD`, `OPTIONS` and `TRACE` (RFC 9110 §9.2.1); false for unknown methods.
-  public var isSafe: Bool {
-    switch self {
-    case .get, .head, .options, .trace: true
-    default: false
-    }
-  }
+  /// True for `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, and other methods that the IANA registry of HTTP methods lists
+  /// as safe (RFC 9110 §9.2.1); false for unknown methods.
+  public var isSafe: Bool { self == .get || Self.safe.contains(rawValue) }
 
   /// Whether several identical requests have the same intended effect as one.
   ///
-  /// True for the safe methods, `PUT` and `DELETE` (RFC 9110 §9.2.2); false for unknown methods.
-  public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
+  /// True for the safe methods, `PUT`, `DELETE`, and other methods that the IANA registry of HTTP methods lists as
+  /// idempotent (RFC 9110 §9.2.2); false for unknown methods.
+  public var isIdempotent: Bool { isSafe || Self.idempotent.contains(rawValue) }
+
+  /// The safe methods of the IANA registry, which are idempotent as well.
+  private static let safe: Set = [
+    "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE",
+  ]
+
+  /// The other idempotent methods of the IANA registry.
+  private static let idempotent: Set = [
+    "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "COPY", "DELETE", "LABEL", "LINK", "MERGE", "MKACTIVITY",
+    "MKCALENDAR", "MKCOL", "MKREDIRECTREF", "MKWORKSPACE", "MOVE", "ORDERPATCH", "PROPPATCH", "PUT", "REBIND", "UNBIND",
+    "UNCHECKOUT", "UNLINK", "UNLOCK", "UPDATE", "UPDATEREDIRECTREF", "VERSION-CONTROL",
+  ]
 
   /// Whether the method is a token, as a request line requires (RFC 9110 §9.1, §5.6.2).
   var isValid: Bool { self == .get || FieldSyntax.isToken(rawValue) }
@@ -50,6 +59,8 @@ extension HTTPMethod {
   public static let patch = HTTPMethod("PATCH")
   /// Removes the association between the target and its state (RFC 9110 §9.3.5).
   public static let delete = HTTPMethod("DELETE")
+  /// Asks the target to process the content safely, like a `GET` with a body (RFC 10008).
+  public static let query = HTTPMethod("QUERY")
   /// Requests the communication options of the target (RFC 9110 §9.3.7).
   public static let options = HTTPMethod("OPTIONS")
   /// Requests a loop-back of the request (RFC 9110 §9.3.8).

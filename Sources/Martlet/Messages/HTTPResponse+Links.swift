@@ -52,14 +52,14 @@ extension HTTPResponse {
   private func links(_ isWanted: ([String]) -> Bool) -> [Link] {
     guard let base = try? finalRequest.target.resolve(against: nil, adding: finalRequest.query) else { return [] }
     var links: [Link] = []
-    for field in headers[all: "Link"] {
-      var parser = LinkParser(field)
+    for field in headers.filter({ $0.isNamed("Link") }) {
+      var parser = LinkParser(field.octets)
       while links.count < 100, let (target, parameters) = parser.next() {
         let relations = (parameters["rel"] ?? "").utf8.split(whereSeparator: FieldSyntax.isBlank).map {
           FieldSyntax.lowercased(Substring($0))
         }
         guard !relations.isEmpty, parameters["anchor"] == nil, isWanted(relations),
-          let url = try? base.resolving(target, inheritingFragment: false).url
+          let url = try? base.resolving(octets: target, inheritingFragment: false).url
         else { continue }
         links.append(Link(url: url, relations: relations, parameters: parameters.filter { $0.key != "rel" }))
       }
@@ -73,23 +73,25 @@ struct LinkParser {
   private let octets: [UInt8]
   private var index = 0
 
-  init(_ value: String) { octets = Array(value.utf8) }
+  init(_ octets: [UInt8]) { self.octets = octets }
 
   private var octet: UInt8? { index < octets.count ? octets[index] : nil }
 
   private mutating func skip(while matches: (UInt8) -> Bool) { while let octet, matches(octet) { index += 1 } }
 
-  private mutating func text(until ends: (UInt8) -> Bool) -> String {
+  private mutating func octets(until ends: (UInt8) -> Bool) -> ArraySlice<UInt8> {
     let start = index
     skip { !ends($0) }
-    return String(decoding: octets[start..<index], as: UTF8.self)
+    return octets[start..<index]
   }
 
-  mutating func next() -> (target: String, parameters: [String: String])? {
+  private mutating func text(until ends: (UInt8) -> Bool) -> String { ReceivedFields.text(octets(until: ends)) }
+
+  mutating func next() -> (target: [UInt8], parameters: [String: String])? {
     skip { FieldSyntax.isBlank($0) || $0 == 0x2C }
     guard octet == 0x3C else { return nil }
     index += 1
-    let target = text { $0 == 0x3E }
+    let target = Array(octets { $0 == 0x3E })
     guard octet == 0x3E else { return nil }
     index += 1
     let parameters = parameters()
@@ -140,6 +142,6 @@ struct LinkParser {
       }
     }
     index += octet == nil ? 0 : 1
-    return String(decoding: text, as: UTF8.self)
+    return ReceivedFields.text(text)
   }
 }

@@ -1,4 +1,4 @@
-package import Foundation
+public import Foundation
 
 /// The context of a request, for transports and middleware.
 public struct RequestContext: Sendable {
@@ -13,8 +13,8 @@ public struct RequestContext: Sendable {
 
   /// What the client masks in logs.
   package var redaction: Redaction { call.settings.configuration.redaction }
-  /// The date for the client.
-  package var now: Date { call.settings.configuration.now() }
+  /// The current date for the client (``HTTPClient/Configuration/now``), such as for a signature.
+  public var now: Date { call.settings.configuration.now() }
 
   package let call: Call
   /// The state that ``ProxyAuthStage`` and the transport share; `nil` without a proxy.

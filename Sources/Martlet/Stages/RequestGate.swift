@@ -19,8 +19,8 @@ enum RequestGate {
       var headers = settings.defaultHeaders
       let base = try settings.baseOrigin.get()
       if let base, base != url.origin {
-        // Configured credentials are only for the client's own server.
-        for name in ["Authorization", "Cookie", "Proxy-Authorization"] { headers.remove(name) }
+        // Configured fields are only for the client's own server.
+        settings.originFields.drop(from: &headers)
       }
       // Userinfo is a credential for the URL's origin, and is never sent in the URL (RFC 3986 §3.2.1).
       let own = url.user.map { Credential.user($0, password: url.password ?? "", isSentUnasked: true) }
@@ -51,7 +51,8 @@ enum RequestGate {
     guard let url = try? settings.targets.url(of: asked.target, adding: asked.query) else { return }
     if url.user != nil { call.note(.request(.movedURLCredential(host: url.host))) }
     guard let base = try? settings.baseOrigin.get(), base != url.origin else { return }
-    let names = ["Authorization", "Cookie", "Proxy-Authorization"].filter(settings.defaultHeaders.contains)
+    var defaults = settings.defaultHeaders
+    let names = settings.originFields.drop(from: &defaults)
     if !names.isEmpty { call.note(.request(.withheldDefaults(names, host: url.host))) }
   }
 

@@ -65,16 +65,13 @@ struct RecordWriter {
     }
   }
 
-  mutating func field(_ name: String, _ value: String) {
-    var (name, value) = (name, value)
-    name.withUTF8 { name in
-      value.withUTF8 { value in
-        length(name.count)
-        length(value.count)
-        bytes.append(contentsOf: name)
-        bytes.append(contentsOf: value)
-      }
-    }
+  /// Writes both lengths of a header field, its name, and the octets of its value.
+  mutating func field(_ field: HTTPHeaders.Field) {
+    let value = field.octets
+    length(field.name.utf8.count)
+    length(value.count)
+    bytes.append(contentsOf: field.name.utf8)
+    bytes.append(contentsOf: value)
   }
 
   mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }

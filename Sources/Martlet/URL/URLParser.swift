@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The parts of a URI reference (RFC 3986, appendix B), as they were written.
 struct URLParts {
   var scheme: ArraySlice<UInt8>?
@@ -58,9 +60,13 @@ extension AbsoluteURL {
   /// parsers could read differently is rejected: control characters, one slash or three after the scheme, odd hosts,
   /// numbers that some parsers read as an IPv4 address, ports outside 1...65535.
   package static func parse(_ text: String) throws(InvalidInput) -> AbsoluteURL {
-    let bytes = Array(text.utf8)[...]
-    try URLParser.refuseControls(in: bytes)
-    return try URLParser.absolute(URLParts(bytes), text: text)
+    try parse(octets: Array(text.utf8))
+  }
+
+  /// Parses a URL whose octets may not be UTF-8; they are percent-encoded as they are.
+  static func parse(octets: [UInt8]) throws(InvalidInput) -> AbsoluteURL {
+    try URLParser.refuseControls(in: octets[...])
+    return try URLParser.absolute(URLParts(octets[...]), text: ReceivedFields.text(octets))
   }
 }
 

@@ -1,3 +1,5 @@
+import MartletBase
+
 extension AbsoluteURL {
   /// Resolves a reference against this URL, as in `Location` (RFC 3986 §5.2, strict).
   ///
@@ -10,7 +12,13 @@ extension AbsoluteURL {
   package func resolving(
     _ reference: String, inheritingFragment: Bool = true
   ) throws(InvalidInput) -> AbsoluteURL {
-    let bytes = Array(reference.utf8)[...]
+    try resolving(octets: Array(reference.utf8), inheritingFragment: inheritingFragment)
+  }
+
+  /// Resolves a reference whose octets may not be UTF-8; they are percent-encoded as they are.
+  func resolving(octets: [UInt8], inheritingFragment: Bool = true) throws(InvalidInput) -> AbsoluteURL {
+    let reference = ReceivedFields.text(octets)
+    let bytes = octets[...]
     try URLParser.refuseControls(in: bytes)
     let parts = URLParts(bytes)
     let target = try URLParser.resolve(parts, text: reference, against: self)

@@ -104,7 +104,7 @@ struct CassettePlayer: Transport {
       guard let date = headers[field].flatMap({ HTTPDate($0) }) else { continue }
       headers[field] = HTTPDate(date.date.addingTimeInterval(age)).description
     }
-    headers[all: "Set-Cookie"] = headers[all: "Set-Cookie"].map { line in
+    headers[wires: "Set-Cookie"] = headers[wires: "Set-Cookie"].map { line in
       let parts = line.split(separator: ";", omittingEmptySubsequences: false).map { part in
         let pair = part.split(separator: "=", maxSplits: 1)
         guard pair.count == 2, pair[0].lowercased().hasSuffix("expires"), let date = HTTPDate(String(pair[1])) else {

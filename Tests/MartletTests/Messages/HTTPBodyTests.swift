@@ -30,6 +30,59 @@ import Testing
     return try await work(try folder.write(data, to: "body % é.bin"))
   }
 
+  // MARK: Reading one
+
+  @Test func `middleware reads the bytes of a replayable body, which are then sent`() async throws {
+    struct Summing: Middleware {
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+      ) async throws -> StreamedResponse {
+        var request = request
+        request.body = try await request.body?.collected()
+        request.headers["X-Body"] = try await request.body?.bytes().base64EncodedString()
+        return try await next(request)
+      }
+    }
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.attemptMiddleware = [Summing()]
+    }
+    let once = AsyncStream<Data> { continuation in
+      continuation.yield(Data("on".utf8))
+      continuation.yield(Data("ce".utf8))
+      continuation.finish()
+    }
+
+    try await Self.withFile(Data("file".utf8)) { file in
+      let bodies: [HTTPBody] = [
+        .text("text"), .file(file), .json(["a": 1]), .form(["a": "b"]), .stream(once), .data(Data()),
+      ]
+      for body in bodies { try await client.post("http://example.test/", body: body) }
+    }
+
+    let sent = transport.requests.map { $0.headers["X-Body"].flatMap { Data(base64Encoded: $0) } ?? Data() }
+    #expect(sent.map { String(decoding: $0, as: UTF8.self) } == ["text", "file", #"{"a":1}"#, "a=b", "once", ""])
+    for (request, bytes) in zip(transport.requests, sent) { #expect(try await request.bodyData() == bytes) }
+  }
+
+  @Test func `reading fails for a body that is too large, used, missing or read once`() async throws {
+    let once = HTTPBody.stream(AsyncStream<Data> { $0.finish() })
+    let cases: [(HTTPBody, HTTPError.Kind)] = [
+      (.data(Data(count: 11)), .bodyTooLarge), (once, .bodyNotReplayable), (.json(Double.nan), .invalidRequest),
+      (.file(URL(filePath: "/missing")), .file),
+    ]
+
+    for (body, kind) in cases {
+      let error = await #expect(throws: HTTPError.self) { try await body.bytes(upTo: 10) }
+      #expect(error?.kind == kind)
+    }
+    #expect(try await HTTPBody.data(Data(count: 10)).bytes(upTo: 10).count == 10)
+    #expect(try await once.collected().isReplayable)
+    let error = await #expect(throws: HTTPError.self) { try await once.collected() }
+    #expect(error?.kind == .bodyNotReplayable)
+  }
+
   // MARK: Making one
 
   @Test(

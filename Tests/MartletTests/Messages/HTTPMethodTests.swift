@@ -7,7 +7,9 @@ import Testing
     (HTTPMethod.get, "GET", true, true), (.head, "HEAD", true, true), (.options, "OPTIONS", true, true),
     (.trace, "TRACE", true, true), (.put, "PUT", false, true), (.delete, "DELETE", false, true),
     (.post, "POST", false, false), (.patch, "PATCH", false, false), (.connect, "CONNECT", false, false),
-    ("PROPFIND", "PROPFIND", false, false),
+    (.query, "QUERY", true, true), ("PROPFIND", "PROPFIND", true, true), ("MKCOL", "MKCOL", false, true),
+    ("UNLOCK", "UNLOCK", false, true), ("LOCK", "LOCK", false, false), ("X-OWN", "X-OWN", false, false),
+    ("query", "query", false, false),
   ])
   func `knows which methods are safe and which are idempotent`(
     method: HTTPMethod, spelling: String, isSafe: Bool, isIdempotent: Bool
@@ -17,6 +19,22 @@ import Testing
     #expect(method.isSafe == isSafe)
     #expect(method.isIdempotent == isIdempotent)
     #expect(method.isValid)
+  }
+
+  /// The IANA registry of HTTP methods: those that are safe, and those that are only idempotent.
+  @Test func `agrees with the IANA registry`() {
+    let safe = ["GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE"]
+    let idempotent = [
+      "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "COPY", "DELETE", "LABEL", "LINK", "MERGE",
+      "MKACTIVITY",
+      "MKCALENDAR", "MKCOL", "MKREDIRECTREF", "MKWORKSPACE", "MOVE", "ORDERPATCH", "PROPPATCH", "PUT", "REBIND",
+      "UNBIND", "UNCHECKOUT", "UNLINK", "UNLOCK", "UPDATE", "UPDATEREDIRECTREF", "VERSION-CONTROL",
+    ]
+    let neither = ["*", "CONNECT", "LOCK", "PATCH", "POST"]
+
+    for name in safe { #expect(HTTPMethod(name).isSafe && HTTPMethod(name).isIdempotent, "\(name)") }
+    for name in idempotent { #expect(!HTTPMethod(name).isSafe && HTTPMethod(name).isIdempotent, "\(name)") }
+    for name in neither { #expect(!HTTPMethod(name).isSafe && !HTTPMethod(name).isIdempotent, "\(name)") }
   }
 
   @Test func `methods are case-sensitive`() {

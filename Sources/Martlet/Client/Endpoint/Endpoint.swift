@@ -37,8 +37,8 @@ public protocol Endpoint: Sendable {
   /// The decoder of a `Decodable` output; the client's if `nil`, the default.
   var decoder: JSONDecoder? { get }
 
-  /// Makes the last changes to the request.
-  func prepare(_ request: inout HTTPRequest)
+  /// Makes the last changes to the request; an error that it throws ends the call before anything is sent.
+  func prepare(_ request: inout HTTPRequest) throws
 
   /// Throws an error if an accepted response is nevertheless a failure.
   func validate(_ response: HTTPResponse) throws
@@ -62,9 +62,11 @@ extension Endpoint {
   public func recover(from error: HTTPError) throws -> Output { throw error }
 
   /// The request that the endpoint describes.
-  public func request() -> HTTPRequest {
+  ///
+  /// - Throws: The error of ``prepare(_:)``.
+  public func request() throws -> HTTPRequest {
     var request = HTTPRequest(method, target, query: query, headers: headers, body: body)
-    prepare(&request)
+    try prepare(&request)
     return request
   }
 }

@@ -134,7 +134,7 @@ extension ClientCore {
   ) async throws -> (output: E.Output, response: HTTPResponse?) {
     do {
       let result = try await send(
-        endpoint.request(), options: options.over(endpoint.options), endpoint: E.self,
+        try endpoint.request(), options: options.over(endpoint.options), endpoint: E.self,
         decode: { response, _ in (output: try endpoint.output(of: response), response: Optional(response)) })
       outcomes.publish(E.self, .succeeded(result.output))
       return result
@@ -149,18 +149,26 @@ extension ClientCore {
   func start<E: Endpoint>(
     _ endpoint: E, above: RequestOptions = RequestOptions(), below: RequestOptions = RequestOptions()
   ) -> RequestHandle<E.Output> {
-    start(
-      endpoint.request(), options: above.over(endpoint.options).over(below), endpoint: E.self,
-      decode: { try endpoint.output(of: $0) },
-      finish: { [self] result in
-        do {
-          let output = try mapped(endpoint) { try result.get() }
-          outcomes.publish(E.self, .succeeded(output))
-          return .success(output)
-        } catch {
-          return .failure(error)
-        }
-      })
+    let finish: @Sendable (Result<E.Output, any Error>) -> Result<E.Output, any Error> = { [self] result in
+      do {
+        let output = try mapped(endpoint) { try result.get() }
+        outcomes.publish(E.self, .succeeded(output))
+        return .success(output)
+      } catch {
+        return .failure(error)
+      }
+    }
+    do {
+      return start(
+        try endpoint.request(), options: above.over(endpoint.options).over(below), endpoint: E.self,
+        decode: { try endpoint.output(of: $0) }, finish: finish)
+    } catch {
+      let result = SharedResult<E.Output>()
+      result.resolve(finish(.failure(error)))
+      return RequestHandle(refused: HTTPRequest(endpoint.method, endpoint.target), error, result) { [self] _ in
+        start(endpoint, above: above, below: below)
+      }
+    }
   }
 
   /// Lets the endpoint recover from an error, and publishes the remaining failure.

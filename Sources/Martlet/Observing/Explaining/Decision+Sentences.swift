@@ -216,6 +216,7 @@ extension Explanation.Authentication.Reason {
       schemes.isEmpty
         ? "it names no scheme"
         : "\(Explanation.Decision.list(schemes.map(\.description))) cannot be used, or was tried before"
+    case .unreadable(let gaps): "the challenge cannot be read: \(Explanation.Decision.list(gaps))"
     case .rejected(let scheme): "the credential was rejected (\(scheme)), and there is no other one"
     case .tooManyExchanges(let maximum): "at most \(maximum) exchanges are made for one request"
     }

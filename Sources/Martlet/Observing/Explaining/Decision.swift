@@ -182,6 +182,8 @@ extension Explanation {
       case ownField
       /// None of the offered schemes can be used, or each was tried before.
       case noScheme([AuthenticationChallenge.Scheme])
+      /// The challenge cannot be read, or not enough of it; the texts say what.
+      case unreadable([String])
       /// The only credential was rejected.
       case rejected(AuthenticationChallenge.Scheme)
       /// The maximum number of exchanges was reached.

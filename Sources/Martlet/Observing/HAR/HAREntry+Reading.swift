@@ -44,7 +44,12 @@ extension HAREntry {
       guard let name = field["name"].string else { continue }
       let value = field["value"].string ?? field["value"].int.map { "\($0)" } ?? ""
       // HTTP/2's, which Chrome and Firefox write among the fields.
-      if !name.hasPrefix(":") { headers.append(value, for: name) }
+      guard !name.hasPrefix(":") else { continue }
+      if let octets = field["_octets"].string.flatMap({ Data(base64Encoded: $0) }) {
+        headers.append(HTTPHeaders.Field(name: name, octets: octets))
+      } else {
+        headers.append(value, for: name)
+      }
     }
     return headers
   }

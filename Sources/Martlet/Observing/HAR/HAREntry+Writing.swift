@@ -33,7 +33,7 @@ extension HAREntry {
     text.member("httpVersion", request.httpVersion)
     let cookies = request.headers[all: "Cookie"].flatMap { $0.split(separator: ";") }
     text.pairs("cookies", cookies.lazy.map(Self.pair))
-    text.pairs("headers", request.headers.lazy.map { ($0.name, $0.value) })
+    text.write(request.headers)
     let query = request.url.firstIndex(of: "?").map { request.url[$0...].dropFirst() } ?? ""
     text.pairs("queryString", Query(parsing: String(query.prefix { $0 != "#" })).lazy.map { ($0.name, $0.value ?? "") })
     text.member("headersSize", -1)
@@ -51,7 +51,7 @@ extension HAREntry {
     text.member("statusText", response.statusText)
     text.member("httpVersion", response.httpVersion)
     text.array("cookies", response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, &text) }
-    text.pairs("headers", response.headers.lazy.map { ($0.name, $0.value) })
+    text.write(response.headers)
     text.object("content") { text in
       let size = response.body?.size ?? 0
       text.member("size", size)
@@ -94,6 +94,17 @@ extension HAREntry {
 }
 
 extension JSONText {
+  /// Writes header fields; the format has only text, so `_octets` keeps a value that is not UTF-8.
+  fileprivate mutating func write(_ headers: HTTPHeaders) {
+    array("headers", headers) { field, text in
+      text.object { text in
+        text.member("name", field.name)
+        text.member("value", field.value)
+        if field.hasOtherOctets { text.member("_octets", Data(field.octets).base64EncodedString()) }
+      }
+    }
+  }
+
   fileprivate mutating func write(_ body: HAREntry.Body) {
     switch body.content {
     case .text(let value): member("text", value)

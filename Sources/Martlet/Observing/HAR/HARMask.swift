@@ -43,7 +43,12 @@ struct HARMask {
   }
 
   func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
-    HTTPHeaders(headers.map { HTTPHeaders.Field(name: $0.name, value: value(of: $0)) })
+    HTTPHeaders(
+      headers.map { field in
+        let value = value(of: field)
+        // An unmasked field keeps its octets.
+        return value == field.value ? field : HTTPHeaders.Field(name: field.name, value: value)
+      })
   }
 
   /// The value of a header field, masked; of cookies, the names and attributes remain.

@@ -171,7 +171,7 @@ extension Call {
           guard !InstrumentFeed.reserved.contains(FieldSyntax.lowercased(field.name)) else {
             throw InvalidInput("\(InvalidInput.printable(field.name)) decides about the request: use middleware")
           }
-          sent.headers.append(field.value, for: field.name)
+          sent.headers.append(field)
         }
       }
       if !sent.headers.isIdentical(to: request.headers) { try FieldRules.check(sent.headers) }

@@ -28,7 +28,7 @@ struct CurlCommand {
     case (.get, nil): break
     default: words += ["--request", try ShellText.word(request.method.rawValue)]
     }
-    for field in request.headers { words += ["--header", try ShellText.word(line(of: field))] }
+    for field in request.headers { words += ["--header", try word(of: field)] }
     for name in absentFields { words += ["--header", "\(name):"] }
     let (input, body) = try bodyWords()
     words += body
@@ -48,6 +48,13 @@ struct CurlCommand {
     }
     if case .invalid(let problem)? = request.body?.content.settled { throw problem }
     if request.body?.trailers != nil { throw InvalidInput("curl cannot send trailers") }
+  }
+
+  /// The word with a field, whose octets may not be UTF-8.
+  private func word(of field: HTTPHeaders.Field) throws(InvalidInput) -> String {
+    let line = line(of: field)
+    guard field.hasOtherOctets, line.hasSuffix(field.value) else { return try ShellText.word(line) }
+    return "\"$(\(ShellText.printf(Array("\(field.name): ".utf8) + field.octets)))\""
   }
 
   /// Formats a field for curl.
@@ -128,7 +135,7 @@ extension HTTPRequest {
 
   fileprivate mutating func add(_ credential: Credential?, _ url: AbsoluteURL) {
     guard let credential, credential.isSentUnasked, !headers.contains("Authorization") else { return }
-    headers["Authorization"] = try? Answer(unasked: credential).field(method: method, url: url)
+    headers[wire: "Authorization"] = try? Answer(unasked: credential).field(method: method, url: url)
   }
 }
 
@@ -159,7 +166,7 @@ extension HTTPClient {
       let url = try sent.target.resolve(against: nil)
       sent.add(credential?.credential, url)
       if !sent.headers.contains("Cookie"), let shelf = settings.shelf(for: resolved) {
-        sent.headers["Cookie"] = Cookie.field(
+        sent.headers[wire: "Cookie"] = Cookie.field(
           shelf.cookies(for: url, .same, in: settings.partition.authority, now: settings.configuration.now()))
       }
       let isDecoding = resolved.decompression == .automatic && !sent.headers.contains("Accept-Encoding")

@@ -82,6 +82,12 @@ public struct Redaction: Sendable, Hashable {
       || rule == .names && SecretNames.isSecret(foldedField: folded)
   }
 
+  /// Whether a header field is secret by its name, or because the program masks it, whatever is shown in logs.
+  func isSecret(field name: String) -> Bool {
+    let folded = SecretNames.folded(name)
+    return hiddenFields.contains(folded) || SecretNames.isSecret(foldedField: folded)
+  }
+
   /// Whether the values of query items, form fields and JSON members with this name are masked.
   ///
   /// - Parameter name: The name, not encoded, in any case.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The strongest challenge that can be answered.
@@ -26,13 +27,14 @@ struct Offer: Sendable {
 final class Answer: Sendable {
   let credential: Credential
   let scheme: AuthenticationChallenge.Scheme
-  /// The challenge's realm; `nil` if the credential is sent preemptively.
+  /// The challenge's realm as ``WireText``; `nil` if the credential is sent preemptively.
   let realm: String?
   let digest: DigestSession?
   /// Whether the credential came from the store, from which the session removes it if it is rejected.
   let isStored: Bool
 
   var strength: Int { Self.strength(scheme, digest?.challenge) }
+  var readableRealm: String? { realm.map(WireText.readable) }
 
   init(unasked credential: Credential, isStored: Bool = false) {
     self.credential = credential
@@ -43,14 +45,17 @@ final class Answer: Sendable {
   }
 
   /// Creates the answer to a challenge; `nil` if the credential does not support its scheme.
-  init?(_ credential: Credential, to offer: Offer, isStored: Bool = false) {
+  init?(
+    _ credential: Credential, to offer: Offer, isStored: Bool = false, counts: NonceCounts, at place: AuthState.Place
+  ) {
     guard credential.schemes.contains(offer.scheme) else { return nil }
     self.credential = credential
     self.isStored = isStored
     scheme = offer.scheme
     realm = offer.realm
     digest = offer.digest.map {
-      DigestSession($0, user: credential.user ?? "", password: credential.password ?? "")
+      DigestSession(
+        $0, user: credential.user ?? "", password: credential.password ?? "", counts: counts, at: place)
     }
   }
 
@@ -72,14 +77,14 @@ final class Answer: Sendable {
     return self === other || (digest == nil && scheme == other.scheme && credential == other.credential)
   }
 
-  /// The value of `Authorization` for a URL.
+  /// The value of `Authorization` for a URL, as ``WireText``.
   ///
   /// Throws `invalidRequest` if the scheme cannot send the credential.
   func field(method: HTTPMethod, url: AbsoluteURL) throws -> String {
     try field(method: method.rawValue, uri: url.pathAndQuery)
   }
 
-  /// The value of `Authorization` or `Proxy-Authorization` for a request line's method and target.
+  /// The value of `Authorization` or `Proxy-Authorization`, as ``WireText``, for a request line's method and target.
   func field(method: String, uri: String) throws -> String {
     if let token = credential.token {
       guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {

@@ -64,7 +64,7 @@ final class AuthSession: Sendable {
   func first(_ visit: Visit) async throws -> Sent {
     try await askStoreForToken(visit)
     let key = key(visit, nil)
-    var (sent, flight) = state.withLock { $0.first(key) }
+    var (sent, flight) = state.withLock { $0.first(key, of: visit.call.id) }
     if let flight { return try await wait(for: flight, visit) }
     if sent.answer == nil {
       let credential = authenticator.unaskedCredential(for: ProtectionSpace(visit.origin, realm: nil, isProxy: isProxy))
@@ -109,6 +109,13 @@ final class AuthSession: Sendable {
     await keep(answer.credential, for: storedSpace(visit.origin, answer.realm), in: store, visit.call)
   }
 
+  /// Keeps a credential for the next attempt of its call: the server has neither accepted nor rejected it.
+  func undecided(_ sent: Sent, _ visit: Visit) {
+    guard let answer = sent.answer else { return }
+    let key = key(visit, answer.realm)
+    state.withLock { $0.keep(answer, key, of: visit.call.id, stamp: sent.stamp) }
+  }
+
   /// Stores a credential.
   ///
   /// A failure does not fail this response; it only means that the authenticator is called again next time.
@@ -129,9 +136,10 @@ final class AuthSession: Sendable {
   func step(
     after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationChallenge.Scheme: Int], _ visit: Visit
   ) -> AuthState.Step {
-    var challenges = Challenge.parse(headers[all: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
-    if isToken && !challenges.contains(where: { [.basic, .bearer, .digest].contains($0.scheme) }) {
-      challenges = [Challenge(scheme: .bearer)]
+    var challenges = Challenge.parse(headers[wires: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
+    // Some servers name other schemes when they reject a token.
+    if isToken, sent.answer != nil || !challenges.contains(where: { [.basic, .bearer, .digest].contains($0.scheme) }) {
+      challenges = [challenges.first { $0.scheme == .bearer } ?? Challenge(scheme: .bearer)]
     }
     guard let offer = Offer.strongest(of: challenges, among: schemes), uses[offer.scheme, default: 0] < 2
     else { return .deliver }
@@ -142,12 +150,18 @@ final class AuthSession: Sendable {
   func silence(
     after headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationChallenge.Scheme: Int]
   ) -> Explanation.Authentication.Reason {
-    let offered = Challenge.parse(headers[all: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
+    let values = headers[wires: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"]
+    let offered = Challenge.parse(values)
     if let answer = sent.answer, isToken || offered.contains(where: { $0.scheme == answer.scheme }) {
       return .rejected(answer.scheme)
     }
     let isAnswerable = Offer.strongest(of: offered, among: schemes).map { uses[$0.scheme, default: 0] < 2 } ?? false
-    return isToken || isAnswerable ? .noCredential : .noScheme(offered.prefix(10).map(\.scheme))
+    if isToken || isAnswerable { return .noCredential }
+    let gaps =
+      offered.isEmpty
+      ? values.prefix(10).map { "\"\(Explanation.short(WireText.readable($0)))\"" }
+      : DigestChallenge.gaps(in: offered, among: schemes)
+    return gaps.isEmpty ? .noScheme(offered.prefix(10).map(\.scheme)) : .unreadable(gaps)
   }
 
   var schemes: [AuthenticationChallenge.Scheme] {
@@ -160,11 +174,14 @@ final class AuthSession: Sendable {
     // A credential for another realm does not count as rejected in this one.
     let isRefused =
       sent.map { $0.scheme == offer.scheme && (isToken || $0.realm == nil || $0.realm == offer.realm) } ?? false
-    let step = state.withLock { $0.step(key, toward: offer, after: request, isRefused: isRefused) }
+    let step = state.withLock { state in
+      if isRefused { state.keep(nil, key, of: visit.call.id, stamp: request.stamp) }
+      return state.step(key, toward: offer, after: request, isRefused: isRefused)
+    }
     if case .ask(let flight, let failures) = step {
       var challenge = AuthenticationChallenge(
         space: ProtectionSpace(visit.origin, realm: offer.realm, isProxy: isProxy), scheme: offer.scheme)
-      challenge.parameters = offer.challenge.parameters
+      challenge.parameters = offer.challenge.parameters.mapValues(WireText.readable)
       challenge.previousFailures = failures
       challenge.rejected = isRefused ? sent?.credential : nil
       ask(challenge, offer, flight, key, isStored: sent?.isStored == true, visit)
@@ -196,7 +213,7 @@ final class AuthSession: Sendable {
             // Several requests wait for it, so that it does not end with the deadline of the first one.
             try await Deadline.$current.withValue(nil) {
               try await Self.$answering.withValue(sessions) {
-                try await self.answer(challenge, offer, space, store, isStored: isStored, onLoss)
+                try await self.answer(challenge, offer, space, store, isStored: isStored, at: key.place, onLoss)
               }
             }
           })
@@ -212,18 +229,19 @@ final class AuthSession: Sendable {
 
   private func answer(
     _ challenge: AuthenticationChallenge, _ offer: Offer, _ space: ProtectionSpace, _ store: (any CredentialStore)?,
-    isStored: Bool, _ onLoss: @Sendable (String) -> Void
+    isStored: Bool, at place: AuthState.Place, _ onLoss: @Sendable (String) -> Void
   ) async throws -> Answer? {
+    let counts = state.withLock { $0.counts }
     if let store, storesAccepted {
       if isStored { try await store.set(nil, for: space) }
       if challenge.rejected == nil, let found = try await store.credential(for: space),
-        let answer = Answer(found, to: offer, isStored: true)
+        let answer = Answer(found, to: offer, isStored: true, counts: counts, at: place)
       {
         return answer
       }
     }
     guard let credential = try await authenticator.respond(to: challenge) else { return nil }
-    guard let answer = Answer(credential, to: offer) else {
+    guard let answer = Answer(credential, to: offer, counts: counts, at: place) else {
       throw HTTPError(.authenticationFailed, "\(credential) cannot answer \(offer.scheme)")
     }
     // Store the new token before its first use: the old refresh token may be invalid already.

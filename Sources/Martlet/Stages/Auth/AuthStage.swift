@@ -44,9 +44,18 @@ struct AuthStage: Stage {
       let filled = try fill(request, url, &context, sent, &uses)
       exchanges += 1
       var response: StreamedResponse
-      do { response = try await next(filled, context) } catch { throw Self.marked(error, exchanges) }
+      do {
+        response = try await next(filled, context)
+      } catch {
+        session.undecided(sent, visit)
+        throw Self.marked(error, exchanges)
+      }
       guard response.status == .unauthorized else {
-        if Self.isProof(response.status) { await session.accepted(sent, response.headers, visit) }
+        if Self.isProof(response.status) {
+          await session.accepted(sent, response.headers, visit)
+        } else {
+          session.undecided(sent, visit)
+        }
         return response
       }
       guard exchanges < Self.maximumExchanges else {
@@ -84,7 +93,7 @@ struct AuthStage: Stage {
     if answer.scheme.bindsConnection {
       context.handshake = try context.call.handshake(for: answer, to: url.origin, request)
     } else {
-      filled.headers["Authorization"] = try answer.field(method: request.method, url: url)
+      filled.headers[wire: "Authorization"] = try answer.field(method: request.method, url: url)
     }
     return filled
   }
@@ -124,8 +133,8 @@ struct AuthStage: Stage {
       throw try await Self.completed(error, &response, call)
     }
     guard let answer = sent.answer else { return }
-    call.emit(.authenticating(answer.scheme, realm: answer.realm))
-    call.note(.authentication(.answered(answer.scheme, realm: answer.realm.map(Explanation.short), .server)))
+    call.emit(.authenticating(answer.scheme, realm: answer.readableRealm))
+    call.note(.authentication(.answered(answer.scheme, realm: answer.readableRealm.map(Explanation.short), .server)))
   }
 
   /// Whether a status shows that the credential was accepted.

@@ -56,6 +56,12 @@ struct AuthState {
     let nonce: String
   }
 
+  /// The answer of one call at one origin.
+  private struct Pending: Hashable {
+    let call: RequestID
+    let place: Place
+  }
+
   /// Whether one token serves all realms.
   let isToken: Bool
 
@@ -72,15 +78,26 @@ struct AuthState {
   ///
   /// Several requests may receive the same new nonce, and then share the answer.
   private var renewals = RecentTable<Renewal, Answer>(limit: 64)
+  /// The answers that servers have neither accepted nor rejected, by call.
+  private var pending = RecentTable<Pending, Answer>(limit: 256)
+  /// The requests sent with each nonce, which a sign-out does not change.
+  let counts: NonceCounts
   /// Whether the store was asked for a token.
   var hasAskedStore = false
 
-  init(isToken: Bool) { self.isToken = isToken }
+  init(isToken: Bool, counts: NonceCounts = NonceCounts()) { (self.isToken, self.counts) = (isToken, counts) }
 
-  /// The answer to send with a request, and the pending question about it, if any.
-  func first(_ key: Key) -> (Sent, Flight?) {
+  /// The answer to send with a request of a call, and the pending question about it, if any.
+  func first(_ key: Key, of call: RequestID) -> (Sent, Flight?) {
+    let answer = current[key.place]?.answer ?? pending[Pending(call: call, place: key.place)]
     // A token with a pending question was rejected or has expired, so sending it is useless.
-    (Sent(answer: current[key.place]?.answer, stamp: stamp), isToken ? flights[key] : nil)
+    return (Sent(answer: answer, stamp: stamp), isToken ? flights[key] : nil)
+  }
+
+  /// Keeps an answer for the next attempt of its call, because the server has neither accepted nor rejected it.
+  mutating func keep(_ answer: Answer?, _ key: Key, of call: RequestID, stamp: Int) {
+    guard stamp >= signedOutAt else { return }
+    pending[Pending(call: call, place: key.place)] = answer
   }
 
   /// Adopts a token from the store, unless there is a newer one.
@@ -145,7 +162,7 @@ struct AuthState {
     {
       return known
     }
-    let answer = Answer(sent.credential, to: offer, isStored: sent.isStored)
+    let answer = Answer(sent.credential, to: offer, isStored: sent.isStored, counts: counts, at: key.place)
     renewals[renewal] = answer
     return answer
   }
@@ -167,7 +184,7 @@ struct AuthState {
   mutating func signOut() -> [Flight] {
     let ended = Array(flights.values)
     let next = stamp + 1
-    self = AuthState(isToken: isToken)
+    self = AuthState(isToken: isToken, counts: counts)
     stamp = next
     signedOutAt = next
     hasAskedStore = true

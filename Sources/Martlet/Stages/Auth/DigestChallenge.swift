@@ -13,15 +13,16 @@ enum DigestAlgorithm: Int, Sendable, CaseIterable {
     }
   }
 
-  /// The hash in lower-case hexadecimal digits.
+  /// The hash of ``WireText`` in lower-case hexadecimal digits.
   func hash(_ text: String) -> String {
-    let octets =
+    let octets = WireText.octets(text)
+    let hash =
       switch self {
-      case .md5: MD5.hash(text.utf8)
-      case .sha256: SHA2.sha256(text.utf8)
-      case .sha512t256: SHA2.sha512t256(text.utf8)
+      case .md5: MD5.hash(octets)
+      case .sha256: SHA2.sha256(octets)
+      case .sha512t256: SHA2.sha512t256(octets)
       }
-    return Self.hexadecimal(octets)
+    return Self.hexadecimal(hash)
   }
 
   static func hexadecimal(_ octets: some Sequence<UInt8>) -> String {
@@ -30,7 +31,7 @@ enum DigestAlgorithm: Int, Sendable, CaseIterable {
   }
 }
 
-/// A Digest challenge that can be answered (RFC 7616 §3.3).
+/// A Digest challenge that can be answered (RFC 7616 §3.3), with its values as ``WireText``.
 struct DigestChallenge: Sendable, Hashable {
   var realm: String
   var nonce: String
@@ -51,9 +52,9 @@ struct DigestChallenge: Sendable, Hashable {
 
   /// `nil` if a required parameter is missing, or the algorithm or the quality of protection is unsupported.
   init?(_ challenge: Challenge) {
-    guard challenge.scheme == .digest, let realm = challenge.realm, let nonce = challenge.parameters["nonce"] else {
-      return nil
-    }
+    guard challenge.scheme == .digest, let realm = challenge.realm, let nonce = challenge.parameters["nonce"],
+      challenge.unreadable.isDisjoint(with: ["opaque", "algorithm", "qop", "userhash", "charset"])
+    else { return nil }
     self.realm = realm
     self.nonce = nonce
     opaque = challenge.parameters["opaque"]
@@ -67,7 +68,8 @@ struct DigestChallenge: Sendable, Hashable {
       algorithm = known
       algorithmName = name
     }
-    if let qualities = challenge.parameters["qop"] {
+    // An empty list counts as none, as in curl.
+    if let qualities = challenge.parameters["qop"], !qualities.isEmpty {
       // `auth-int` is unsupported: it needs the hash of a body that may be a stream.
       guard FieldSyntax.listMembers(of: qualities).contains(where: { FieldSyntax.isSameName($0, "auth") }) else {
         return nil
@@ -86,6 +88,14 @@ struct DigestChallenge: Sendable, Hashable {
     guard Offer.strongest(of: challenges, among: schemes) == nil else { return nil }
     let problems = challenges.lazy.compactMap { $0.scheme == .digest ? problem(of: $0) : nil }
     return problems.first.map { "offers Digest \($0)" }
+  }
+
+  /// The required or unreadable parameters that prevent an answer, for explanations.
+  static func gaps(in challenges: [Challenge], among schemes: [AuthenticationChallenge.Scheme]) -> [String] {
+    challenges.filter { $0.scheme == .digest && schemes.contains(.digest) }.compactMap { challenge in
+      let missing = ["realm", "nonce"].filter { challenge.parameters[$0] == nil } + challenge.unreadable.sorted()
+      return missing.isEmpty ? nil : "Digest without a readable \(Set(missing).sorted().joined(separator: " and "))"
+    }
   }
 
   /// The reason why a challenge is unsupported: its algorithm or its quality of protection.

@@ -1,26 +1,57 @@
 import MartletBase
 import Foundation
 
-/// The answers to one Digest challenge; counts the uses of its nonce (RFC 7616 §3.4).
+/// The number of requests sent with each nonce (RFC 7616 §3.4).
+///
+/// Challenges that repeat a nonce continue its count: otherwise a server takes the next request for a replay.
+final class NonceCounts: Sendable {
+  private struct Key: Hashable {
+    let place: AuthState.Place?
+    let nonce: String
+  }
+
+  private let counts = Locked(RecentTable<Key, UInt32>(limit: 256))
+
+  /// Counts a request, and returns its number.
+  func next(_ nonce: String, at place: AuthState.Place?) -> UInt32 {
+    counts.withLock { counts in
+      let key = Key(place: place, nonce: nonce)
+      // Servers send `stale` long before the count overflows.
+      let count = (counts[key] ?? 0) &+ 1
+      counts[key] = count
+      return count
+    }
+  }
+}
+
+/// The answers to one Digest challenge.
 final class DigestSession: Sendable {
   let challenge: DigestChallenge
+  /// The credentials as ``WireText``.
   private let user: String
   private let password: String
 
   private struct State {
     var nonce: String
-    var count: UInt32 = 0
+    /// Whether the first client nonce was sent.
+    var isUsed = false
     /// The client nonce in the key of a `-sess` algorithm.
     let sessionNonce: String
   }
 
   private let state: Locked<State>
+  private let counts: NonceCounts
+  private let place: AuthState.Place?
 
   /// Normalizes the credentials to NFC, with which the server compares (RFC 7616 §4).
-  init(_ challenge: DigestChallenge, user: String, password: String, clientNonce: String = newClientNonce()) {
+  init(
+    _ challenge: DigestChallenge, user: String, password: String, clientNonce: String = newClientNonce(),
+    counts: NonceCounts = NonceCounts(), at place: AuthState.Place? = nil
+  ) {
     self.challenge = challenge
-    self.user = user.precomposedStringWithCanonicalMapping
-    self.password = password.precomposedStringWithCanonicalMapping
+    (self.counts, self.place) = (counts, place)
+    self.user = WireText.make(user.precomposedStringWithCanonicalMapping.utf8)
+    self.password = WireText.make(password.precomposedStringWithCanonicalMapping.utf8)
     state = Locked(State(nonce: challenge.nonce, sessionNonce: clientNonce))
   }
 
@@ -37,12 +68,11 @@ final class DigestSession: Sendable {
   ///
   /// `uri` is the path and query as sent.
   func field(method: String, uri: String) -> String {
-    let (nonce, number, sessionNonce) = state.withLock {
-      // Servers send `stale` long before the count overflows.
-      $0.count &+= 1
-      return ($0.nonce, $0.count, $0.sessionNonce)
+    let (nonce, isFirst, sessionNonce) = state.withLock { state in
+      defer { state.isUsed = true }
+      return (state.nonce, !state.isUsed, state.sessionNonce)
     }
-    let isFirst = number == 1
+    let number = counts.next(nonce, at: place)
     let clientNonce = isFirst || challenge.isSession ? sessionNonce : Self.newClientNonce()
     let digits = String(number, radix: 16)
     let count = String(repeating: "0", count: 8 - digits.count) + digits
@@ -69,7 +99,7 @@ final class DigestSession: Sendable {
   private var name: String {
     if challenge.hashesUser { return "username=\"\(challenge.algorithm.hash("\(user):\(challenge.realm)"))\"" }
     guard challenge.isUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) else { return "username=\(FieldSyntax.quoted(user))" }
-    return "username*=UTF-8''\(PercentEncoding.encode(user.utf8, keeping: Self.extendedValue))"
+    return "username*=UTF-8''\(PercentEncoding.encode(WireText.octets(user), keeping: Self.extendedValue))"
   }
 
   /// The octets that stand for themselves (RFC 8187 §3.2.1).
@@ -79,14 +109,10 @@ final class DigestSession: Sendable {
   /// Adopts the nonce for the next request, if the response has one (RFC 7616 §3.5).
   func takeNext(from headers: HTTPHeaders, isProxy: Bool = false) {
     // The key of a `-sess` session keeps its first nonce. To change it, the server sends a challenge.
-    guard !challenge.isSession, let value = headers[isProxy ? "Proxy-Authentication-Info" : "Authentication-Info"]
+    guard !challenge.isSession, let value = headers[wire: isProxy ? "Proxy-Authentication-Info" : "Authentication-Info"]
     else { return }
     let next = Challenge.parse(["Digest \(value)"]).first?.parameters["nextnonce"]
     guard let next, !next.isEmpty else { return }
-    state.withLock {
-      guard $0.nonce != next else { return }
-      $0.nonce = next
-      $0.count = 0
-    }
+    state.withLock { $0.nonce = next }
   }
 }

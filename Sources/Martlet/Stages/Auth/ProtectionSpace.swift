@@ -29,8 +29,11 @@ public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
     self.isProxy = isProxy
   }
 
+  /// Creates a protection space with a realm as ``WireText``.
   init(_ origin: Origin, realm: String?, isProxy: Bool = false) {
-    self.init(scheme: origin.scheme, host: origin.host, port: origin.port, realm: realm, isProxy: isProxy)
+    self.init(
+      scheme: origin.scheme, host: origin.host, port: origin.port, realm: realm.map(WireText.readable), isProxy: isProxy
+    )
   }
 
   /// The origin and the realm, on one line.

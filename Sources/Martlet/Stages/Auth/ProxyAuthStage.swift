@@ -70,6 +70,7 @@ struct ProxyAuthStage: Stage {
       return .refused(Refused(.response(response), used, response.headers))
     } catch let error as HTTPError {
       guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else {
+        if let used = exchange.use { used.session?.undecided(used.sent, exchange.visit(used.proxy)) }
         throw AuthStage.marked(error, exchanges)
       }
       return .refused(Refused(.error(error), used, headers(answer, used.sent)))
@@ -112,8 +113,8 @@ struct ProxyAuthStage: Stage {
     }
     try await drain(refused, call)
     exchange.sendNext(newer, to: use.proxy)
-    call.emit(.authenticating(answer.scheme, realm: answer.realm))
-    call.note(.authentication(.answered(answer.scheme, realm: answer.realm.map(Explanation.short), .proxy)))
+    call.emit(.authenticating(answer.scheme, realm: answer.readableRealm))
+    call.note(.authentication(.answered(answer.scheme, realm: answer.readableRealm.map(Explanation.short), .proxy)))
   }
 
   /// Records credentials that the proxy accepted.
@@ -124,7 +125,7 @@ struct ProxyAuthStage: Stage {
       // reject a password.
       guard response.status.rawValue < 500,
         response.status != .unauthorized || response.headers.contains("WWW-Authenticate")
-      else { return }
+      else { return session.undecided(use.sent, exchange.visit(use.proxy)) }
     }
     use.onOutcome(true)
     // The header fields from a tunnel are the server's.
@@ -138,7 +139,9 @@ struct ProxyAuthStage: Stage {
   {
     if refusal.status == 407 { return refusal.headers }
     guard refusal.status == 401, let answer = sent.answer, answer.scheme == .basic else { return [:] }
-    return ["Proxy-Authenticate": answer.realm.map { "Basic realm=\(FieldSyntax.quoted($0))" } ?? "Basic"]
+    var headers: HTTPHeaders = [:]
+    headers[wire: "Proxy-Authenticate"] = answer.realm.map { "Basic realm=\(FieldSyntax.quoted($0))" } ?? "Basic"
+    return headers
   }
 
   @inline(never) private static func drain(_ refused: Refused, _ call: Call) async throws {
@@ -153,7 +156,7 @@ struct ProxyAuthStage: Stage {
   ) async throws -> HTTPError {
     call.note(.authentication(.unanswered(reason, .proxy)))
     let use = refused.use
-    let challenges = Challenge.parse(refused.headers[all: "Proxy-Authenticate"])
+    let challenges = Challenge.parse(refused.headers[wires: "Proxy-Authenticate"])
     let problem = DigestChallenge.problem(of: challenges, among: use.session?.schemes ?? [.basic, .digest])
     let why = problem.map { ": it \($0)" } ?? ""
     switch refused.refusal {

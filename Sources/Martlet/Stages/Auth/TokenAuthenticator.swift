@@ -48,7 +48,7 @@ extension TokenAuthenticator: CustomStringConvertible, CustomReflectable {
 extension Authenticator where Self == TokenAuthenticator {
   /// A token that a closure refreshes when it expires or is rejected.
   ///
-  /// A 401 counts as a rejection even if it names no scheme, as is common. The newest token is stored in
+  /// A 401 to a request with the token counts as a rejection, even if it names other schemes or none, as is common. The newest token is stored in
   /// ``HTTPClient/Configuration/credentialStore`` if one is set, where the next client finds it.
   ///
   /// - Parameters:

@@ -68,7 +68,7 @@ enum CacheDecision: Sendable, Equatable {
   /// Whether an entry matches the request's `If-Range`, if there is one (RFC 9110 §13.1.5: strong comparison).
   private static func holds(_ asked: HTTPHeaders, for entry: CacheEntry) -> Bool {
     guard asked.contains("If-Range") else { return true }
-    let values = asked[all: "If-Range"].map { String(FieldSyntax.trimmed($0)) }
+    let values = asked[wires: "If-Range"].map { String(FieldSyntax.trimmed($0)) }
     guard values.count == 1, asked.contains("Range") else { return false }
     return [Validators.strongTag(entry.headers), Validators.strongDate(entry.headers)].contains(values[0])
   }

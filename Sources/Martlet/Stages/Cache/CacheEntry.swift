@@ -39,7 +39,7 @@ struct CacheEntry: Sendable, Equatable {
   }
 
   /// The validators of a conditional request (RFC 9110 §8.8).
-  var entityTag: String? { headers["ETag"] }
+  var entityTag: String? { headers[wire: "ETag"] }
   var lastModified: String? { headers["Last-Modified"].flatMap { HTTPDate($0) == nil ? nil : $0 } }
   var hasValidator: Bool { entityTag != nil || lastModified != nil }
 }

@@ -66,7 +66,7 @@ enum CacheRules {
   /// With an entity tag, these are the entries with the same tag, by strong comparison if it is strong. Otherwise it is
   /// the entry that was revalidated, unless its `Last-Modified` differs.
   static func confirmed(by headers: HTTPHeaders, _ entries: [CacheEntry], asked: Int) -> [Int] {
-    if let tag = headers["ETag"] {
+    if let tag = headers[wire: "ETag"] {
       let isStrong = EntityTag.isStrong(tag)
       return entries.indices.filter { index in
         guard let own = entries[index].entityTag else { return false }

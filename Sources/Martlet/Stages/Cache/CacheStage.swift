@@ -29,7 +29,7 @@ struct CacheStage: Stage {
       // Invalidate the request's URL and, on the same origin, those of `Location` and `Content-Location`.
       var others: [AbsoluteURL] = [url]
       for name in ["Location", "Content-Location"] {
-        guard let value = response.headers[name], let other = try? url.resolving(value),
+        guard let value = response.headers[octets: name], let other = try? url.resolving(octets: value),
           other.origin == url.origin
         else { continue }
         others.append(other)
@@ -45,8 +45,8 @@ struct CacheStage: Stage {
 
   /// Whether a response represents a `GET` of the URL, with explicit freshness.
   private static func describes(_ url: AbsoluteURL, _ response: StreamedResponse) -> Bool {
-    guard let value = response.headers["Content-Location"],
-      let place = try? url.resolving(value), place.requestString == url.requestString
+    guard let value = response.headers[octets: "Content-Location"],
+      let place = try? url.resolving(octets: value), place.requestString == url.requestString
     else { return false }
     return CacheControl(response.headers).has("max-age") || response.headers.contains("Expires")
   }

@@ -11,7 +11,7 @@ extension CacheVisit {
     }
     var asking = request
     asking.headers["Range"] = "bytes=\(part.last + 1)-"
-    asking.headers["If-Range"] = tag
+    asking.headers[wire: "If-Range"] = tag
     let askedAt = now
     var response = try await send(asking, lease)
     response.cacheReason = .incomplete
@@ -22,16 +22,16 @@ extension CacheVisit {
       return await received(response, askedAt: askedAt, previous: nil, lease: lease)
     }
     guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
-      bytes.lowerBound == part.last + 1, response.headers["ETag"] == nil || response.headers["ETag"] == tag,
+      bytes.lowerBound == part.last + 1, response.headers[wire: "ETag"] ?? tag == tag,
       let size = range.size ?? part.complete, bytes.upperBound == size - 1,
       response.headers["Content-Encoding"] == candidate.entry.headers["Content-Encoding"]
     else { return try await fetch(.incomplete, previous: nil, lease) }
     response.status = .ok
     response.reasonPhrase = nil
     response.source = .revalidated
-    let set = response.headers[all: "Set-Cookie"]
+    let set = response.headers[wires: "Set-Cookie"]
     response.headers = CacheRules.updated(candidate.entry.headers, by: response.headers)
-    response.headers[all: "Set-Cookie"] = set
+    response.headers[wires: "Set-Cookie"] = set
     response.headers.remove("Content-Range")
     response.headers["Content-Length"] = "\(size)"
     // The trailers belong to the part.
@@ -63,7 +63,7 @@ extension CacheVisit {
     guard var candidate = previous, response.status.rawValue < 500, !policy.contains(.neverWrite) else { return }
     let (new, old) = (response.headers, candidate.entry)
     let isSame =
-      response.status.rawValue == old.status && (new["ETag"] == nil || new["ETag"] == old.entityTag)
+      response.status.rawValue == old.status && (new["ETag"] == nil || new[wire: "ETag"] == old.entityTag)
       && (new["Last-Modified"] == nil || new["Last-Modified"] == old.headers["Last-Modified"])
       && (new.contentLength == nil || new.contentLength == old.size || old.headers["Content-Length"] == nil)
     if isSame {

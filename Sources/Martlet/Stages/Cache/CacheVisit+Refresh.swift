@@ -51,7 +51,7 @@ extension RequestContext {
     }
     if call.settings.areDefaultHeadersSecret || !request.headers.isIdentical(to: call.settings.defaultHeaders) {
       let isOwnCookie = call.request.headers.contains("Cookie")
-      for field in request.headers where SecretNames.isSecret(field: field.name) {
+      for field in request.headers where call.settings.originFields.isSecret(field.name) {
         if FieldSyntax.isSameName(field.name, "Authorization"), credential != nil { continue }
         if FieldSyntax.isSameName(field.name, "Cookie"), !isOwnCookie { continue }
         secrets += [FieldSyntax.lowercased(field.name), field.value]

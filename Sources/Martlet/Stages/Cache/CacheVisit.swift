@@ -167,7 +167,7 @@ final class CacheVisit: Sendable {
   /// Whether a conditional request already has the stored response (RFC 9111 §4.3.2).
   private func isUnchanged(_ entry: CacheEntry) -> Bool {
     guard entry.status == 200 else { return false }
-    let tags = request.headers.values(of: "If-None-Match")
+    let tags = request.headers[wires: "If-None-Match"].flatMap { FieldSyntax.listMembers(of: $0) }
     if !tags.isEmpty {
       guard let own = entry.entityTag else { return false }
       return tags.contains { $0 == "*" || EntityTag.isSame($0, own) }
@@ -219,7 +219,7 @@ final class CacheVisit: Sendable {
     offer(candidates[index])
     var asking = request
     let tags = candidates.filter { $0.entry.part == nil }.compactMap(\.entry.entityTag)
-    if !tags.isEmpty { asking.headers["If-None-Match"] = Array(Set(tags)).sorted().joined(separator: ", ") }
+    if !tags.isEmpty { asking.headers[wire: "If-None-Match"] = Array(Set(tags)).sorted().joined(separator: ", ") }
     if let date = candidates[index].entry.lastModified { asking.headers["If-Modified-Since"] = date }
     let askedAt = now
     var response = try await send(asking, lease)
@@ -245,7 +245,7 @@ final class CacheVisit: Sendable {
     context.call.explain(.cache(.confirmed))
     var answer = answer(best, .revalidated, .confirmed)
     // Cookies of the stored response were set when it arrived; only those of the 304 are new.
-    answer.headers[all: "Set-Cookie"] = response.headers[all: "Set-Cookie"]
+    answer.headers[wires: "Set-Cookie"] = response.headers[wires: "Set-Cookie"]
     answer.timing = response.timing
     answer.connection = response.connection
     answer.httpVersion = response.httpVersion

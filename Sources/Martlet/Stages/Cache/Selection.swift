@@ -17,7 +17,7 @@ enum Selection {
   static func selectors(_ names: [String], of request: HTTPHeaders) -> [String: String] {
     var values: [String: String] = [:]
     for name in names {
-      let fields = request[all: name]
+      let fields = request[wires: name]
       if !fields.isEmpty { values[name] = normalized(fields, of: name) }
     }
     return values

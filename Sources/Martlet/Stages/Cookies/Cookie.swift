@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// A cookie (RFC 6265bis).
@@ -17,10 +18,16 @@ public struct Cookie: Sendable, Hashable, Codable {
   }
 
   /// The name; it may be empty.
-  public var name: String
+  public var name: String { didSet { nameOctets = nil } }
 
   /// The value, with quotes if the server sent quotes.
-  public var value: String
+  ///
+  /// Octets from a server that are not UTF-8 are read as ISO 8859-1, and sent back unchanged (RFC 6265bis §5.8.3).
+  public var value: String { didSet { valueOctets = nil } }
+
+  /// The octets of the name and of the value, if they are not UTF-8.
+  private var nameOctets: [UInt8]?
+  private var valueOctets: [UInt8]?
 
   /// The host, in lower case and ASCII, without a leading dot.
   ///
@@ -103,7 +110,24 @@ public struct Cookie: Sendable, Hashable, Codable {
     }
   }
 
-  var key: Key { Key(name: name, domain: domain, isHostOnly: isHostOnly, path: path, partition: partition) }
+  /// The name and the value as ``WireText``.
+  var wireName: String { WireText.make(nameOctets ?? Array(name.utf8)) }
+  var wireValue: String { WireText.make(valueOctets ?? Array(value.utf8)) }
+
+  /// Whether the name or the value is not UTF-8.
+  var hasOtherOctets: Bool { nameOctets != nil || valueOctets != nil }
+
+  /// Adopts the octets that a response has set, if they are not UTF-8.
+  mutating func adoptOctets(of line: SetCookie) {
+    if line.name.utf8.count != line.octets.name.count { nameOctets = line.octets.name }
+    if line.value.utf8.count != line.octets.value.count { valueOctets = line.octets.value }
+  }
+
+  var key: Key {
+    Key(
+      name: nameOctets == nil ? name : wireName, domain: domain, isHostOnly: isHostOnly, path: path,
+      partition: partition)
+  }
 
   /// Whether a client with this partition sends the cookie; `nil` means any client.
   func isVisible(in partition: String?) -> Bool {

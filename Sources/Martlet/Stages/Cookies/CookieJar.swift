@@ -190,7 +190,7 @@ public actor CookieJar {
 
   /// The cookies as a `cookies.txt` file, which curl and others read.
   ///
-  /// The format has no `SameSite`. Cookies without a name, or with a tab in a field, are left out. The text contains secrets:
-  /// restrict access to a file with it.
+  /// The format has no `SameSite`. Cookies without a name, with a tab in a field, or with octets that are not UTF-8 are
+  /// left out. The text contains secrets: restrict access to a file with it.
   public var netscape: String { NetscapeCookies.text(all) }
 }

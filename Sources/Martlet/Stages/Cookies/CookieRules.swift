@@ -37,6 +37,7 @@ extension Cookie {
     guard keepsPromises, isPlain || !Self.hasPrefix("__host-", line.name) else { throw .prefix }
     created = now
     lastAccess = now
+    adoptOctets(of: line)
   }
 
   /// The normalized cookie; `nil` if no server could have set it.
@@ -119,9 +120,9 @@ extension Cookie {
     }
   }
 
-  private var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
+  private var pair: String { name.isEmpty ? wireValue : "\(wireName)=\(wireValue)" }
 
-  /// The value of the `Cookie` field; `nil` without cookies (RFC 6265bis §5.8).
+  /// The value of the `Cookie` field as ``WireText``; `nil` without cookies (RFC 6265bis §5.8).
   static func field(_ cookies: some Sequence<Cookie>) -> String? { fitting(cookies).field }
 
   /// The value of the `Cookie` field, and the number of cookies that fit into it.

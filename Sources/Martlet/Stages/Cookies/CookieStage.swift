@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Sends a URL's cookies and stores those of its response (RFC 6265bis §5.4, §5.8).
@@ -24,7 +25,7 @@ struct CookieStage: Stage {
     if !shelf.isEmpty, !request.headers.contains("Cookie"), let url = url(of: request, context) {
       let (relation, now) = (relation(url, request, context), call.settings.configuration.now())
       let cookies = shelf.cookies(for: url, relation, in: partition, now: now)
-      if let field = Cookie.field(cookies) { sent.headers["Cookie"] = field }
+      if let field = Cookie.field(cookies) { sent.headers[wire: "Cookie"] = field }
       if call.explains {
         Self.explain(cookies, shelf.withTable { $0.withheld(from: url, relation, in: partition, now: now) }, call)
       }
@@ -32,10 +33,10 @@ struct CookieStage: Stage {
     let response = try await next(sent, context)
     // Cookies of a cached response were stored when it came from the server.
     guard response.source != .cache, response.source != .fallback else { return response }
-    let lines = response.headers[all: "Set-Cookie"]
+    let lines = response.headers[wires: "Set-Cookie"]
     guard !lines.isEmpty, let url = url(of: request, context) else { return response }
     let now = call.settings.configuration.now()
-    let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie($0, now: now) }
+    let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie(WireText.octets($0), now: now) }
     let (refusals, hasChanges) = shelf.receive(parsed, from: url, in: partition, now: now)
     if call.explains { Self.explain(parsed, refusals, of: lines, now: now, call) }
     if hasChanges {
@@ -87,7 +88,7 @@ struct CookieStage: Stage {
       return checked.isHostOnly ? url.host == checked.domain : Cookie.domainMatches(url.host, checked.domain)
     }
     var request = request
-    if let field = Cookie.field(chosen) { request.headers["Cookie"] = field }
+    if let field = Cookie.field(chosen) { request.headers[wire: "Cookie"] = field }
     return request
   }
 

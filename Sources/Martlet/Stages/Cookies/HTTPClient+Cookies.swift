@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 extension HTTPClient {
@@ -26,8 +27,8 @@ extension Cookie {
   fileprivate static func set(by headers: HTTPHeaders, of request: HTTPRequest) -> [Cookie] {
     guard let url = try? request.target.resolve(against: nil, adding: request.query) else { return [] }
     let now = Date()
-    return headers[all: "Set-Cookie"].prefix(SetCookie.maximumLines).compactMap { line in
-      SetCookie(line, now: now).flatMap { try? Cookie($0, from: url, now: now) }
+    return headers[wires: "Set-Cookie"].prefix(SetCookie.maximumLines).compactMap { line in
+      SetCookie(WireText.octets(line), now: now).flatMap { try? Cookie($0, from: url, now: now) }
     }
   }
 }

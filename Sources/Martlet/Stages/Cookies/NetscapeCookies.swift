@@ -11,7 +11,7 @@ enum NetscapeCookies {
 
   static func text(_ cookies: [Cookie]) -> String {
     var text = "# Netscape HTTP Cookie File\n"
-    for cookie in cookies where !cookie.name.isEmpty {
+    for cookie in cookies where !cookie.name.isEmpty && !cookie.hasOtherOctets {
       let end = cookie.expires.map { max(1, min($0.timeIntervalSince1970, 253_402_300_799)) } ?? 0
       let fields = [
         (cookie.isHTTPOnly ? httpOnly : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,

@@ -14,6 +14,7 @@ struct SetCookie {
 
   let name: String
   let value: String
+  let octets: (name: [UInt8], value: [UInt8])
   /// The expiration by `Max-Age`, otherwise by `Expires`; `nil` for the end of the session.
   private(set) var expires: Date?
   /// The domain in lower case, without a leading dot.
@@ -36,6 +37,7 @@ struct SetCookie {
     guard name.count + value.count <= Self.maximumBytes, !name.isEmpty || !value.isEmpty else { return nil }
     self.name = ReceivedFields.text(name)
     self.value = ReceivedFields.text(value)
+    self.octets = (Array(name), Array(value))
     var maximumAge: Date?
     for part in parts.dropFirst() {
       let (name, value) = Self.cut(part)

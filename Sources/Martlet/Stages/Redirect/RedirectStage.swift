@@ -19,7 +19,7 @@ struct RedirectStage: Stage {
     while Redirection.isRedirect(response.status) {
       let step = Redirection.step(
         status: response.status, headers: response.headers, request: request, policy: policy,
-        upgrade: { settings.upgraded($0) })
+        fields: settings.originFields, upgrade: { settings.upgraded($0) })
       switch step {
       case .none(let reason):
         context.call.explain(.redirect(.notFollowed(response.status, reason)))
@@ -65,7 +65,7 @@ struct RedirectStage: Stage {
         throw try await error(.downgrade(to: new.redacted), response, request, context)
       }
       guard let old, let new, old.origin != new.origin else { return (checked, true) }
-      return (Self.strip(checked, comingFrom: request, old, new), true)
+      return (Self.strip(checked, comingFrom: request, old, new, settings.originFields), true)
     }
   }
 
@@ -73,17 +73,18 @@ struct RedirectStage: Stage {
   ///
   /// Fields with a value other than in the previous request are kept, because the program set them anew.
   @inline(never) private static func strip(
-    _ replacement: HTTPRequest, comingFrom request: HTTPRequest, _ old: AbsoluteURL, _ new: AbsoluteURL
+    _ replacement: HTTPRequest, comingFrom request: HTTPRequest, _ old: AbsoluteURL, _ new: AbsoluteURL,
+    _ fields: OriginFields
   ) -> HTTPRequest {
     var stripped = replacement
-    Redirection.dropCredentials(of: &stripped)
+    let dropped = fields.drop(from: &stripped.headers)
     if replacement.headers["Referer"] == request.headers["Referer"] {
       Referrer.keepModest(&stripped.headers, redirectedFrom: old, to: new)
     }
     stripped.headers.remove("Host")
-    for name in ["Authorization", "Cookie", "Proxy-Authorization", "Host"] {
-      guard let value = replacement.headers[name], value != request.headers[name] else { continue }
-      stripped.headers[name] = value
+    for name in dropped + ["Host"] {
+      let values = replacement.headers[wires: name]
+      if values != request.headers[wires: name] { stripped.headers[wires: name] = values }
     }
     return stripped
   }
@@ -107,7 +108,7 @@ struct RedirectStage: Stage {
     call.note(.redirect(changes == nil ? .replaced(to: url) : .followed(status, to: url)))
     if let method = changes?.method { call.note(.redirect(.methodChanged(status, from: method, to: to.method))) }
     let dropped =
-      changes?.dropped ?? ["Authorization", "Cookie"].filter { from.headers.contains($0) && !to.headers.contains($0) }
+      changes?.dropped ?? OriginFields.credentials.filter { from.headers.contains($0) && !to.headers.contains($0) }
     if !dropped.isEmpty, old.origin != new.origin {
       call.note(.redirect(.fieldsDropped(dropped, from: "\(old.origin)", to: "\(new.origin)")))
     }

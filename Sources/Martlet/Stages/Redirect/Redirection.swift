@@ -15,7 +15,7 @@ enum Redirection {
   struct Changes: Sendable, Equatable {
     /// The previous method, if it is another one.
     var method: HTTPMethod?
-    /// The removed fields with credentials.
+    /// The removed fields that stay at their origin.
     var dropped: [String] = []
   }
 
@@ -27,28 +27,28 @@ enum Redirection {
     }
   }
 
-  /// The unparsed target of a redirect; `nil` for other responses.
+  /// The unparsed target of a redirect as ``WireText``; `nil` for other responses.
   static func location(_ status: HTTPStatus, _ headers: HTTPHeaders) -> String? {
-    isRedirect(status) ? headers[all: "Location"].first { !$0.isEmpty } : nil
+    isRedirect(status) ? headers[wires: "Location"].first { !$0.isEmpty } : nil
   }
 
   /// The next step after the response to `request`, which has an absolute URL.
   ///
-  /// `upgrade` changes URLs of HSTS hosts to https.
+  /// `fields` decides which fields another origin receives, and `upgrade` changes URLs of HSTS hosts to https.
   static func step(
     status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
-    upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
+    fields: OriginFields = OriginFields(), upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
   ) -> Step {
     guard policy.isFollowing else { return .none(.off) }
     guard let location = location(status, headers),
       let current = try? request.target.resolve(against: nil, adding: request.query)
     else { return .none(.noLocation) }
     // Location is a singleton field (RFC 9110 §5.3). With different values, other recipients may follow another one.
-    guard headers[all: "Location"].allSatisfy({ $0 == location }) else { return .refused(.differentLocations) }
+    guard headers[wires: "Location"].allSatisfy({ $0 == location }) else { return .refused(.differentLocations) }
     let next: AbsoluteURL
     do {
       // Parse the URL again without userinfo: a server must not choose the credentials of a request.
-      next = upgrade(try AbsoluteURL.parse(try current.resolving(location).string))
+      next = upgrade(try AbsoluteURL.parse(try current.resolving(octets: WireText.octets(location)).string))
     } catch {
       return .refused(.invalidLocation(error.message))
     }
@@ -69,19 +69,9 @@ enum Redirection {
     }
     if !following.isUsable { return .refused(.bodyNotReplayable) }
     following.headers.remove("Host")
-    if next.origin != current.origin { changes.dropped = dropCredentials(of: &following) }
+    if next.origin != current.origin { changes.dropped = fields.drop(from: &following.headers) }
     Referrer.keepModest(&following.headers, redirectedFrom: current, to: next)
     return .next(following, changes)
-  }
-
-  /// Removes the fields that are meant for one origin; returns their names.
-  @discardableResult
-  static func dropCredentials(of request: inout HTTPRequest) -> [String] {
-    let dropped = ["Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "WWW-Authenticate"].filter {
-      request.headers.contains($0)
-    }
-    for name in dropped { request.headers.remove(name) }
-    return dropped
   }
 
   /// Whether the next request loses its body and becomes a `GET`; a `HEAD` stays one.

@@ -17,7 +17,7 @@ struct DownloadWork: Sendable, Equatable {
     if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
     guard isRange else { return request }
     request.headers["Range"] = "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")"
-    request.headers["If-Range"] = validator
+    request.headers[wire: "If-Range"] = validator
     return request
   }
 }
@@ -76,7 +76,7 @@ enum DownloadRules {
       if let size = content.size, let length = record.length, size != length {
         return .restart("the file has \(size) bytes now, and had \(length)")
       }
-      let tag = headers["ETag"].map { String(FieldSyntax.trimmed($0)) }
+      let tag = headers[wire: "ETag"].map { String(FieldSyntax.trimmed($0)) }
       if let tag, let known = record.entityTag, tag != known { return .restart("the file has changed") }
       if record.entityTag == nil, let known = record.lastModified,
         let date = headers["Last-Modified"].map({ String(FieldSyntax.trimmed($0)) }), date != known

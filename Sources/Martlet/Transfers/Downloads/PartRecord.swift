@@ -78,11 +78,11 @@ struct PartRecord: Codable, Equatable, Sendable {
 
 /// The validators of a representation (RFC 9110 §8.8).
 enum Validators {
-  /// The entity tag, if it is strong: equal tags then mean equal bytes.
+  /// The entity tag as ``WireText``, if it is strong: equal tags then mean equal bytes (RFC 9110 §8.8.3).
   static func strongTag(_ headers: HTTPHeaders) -> String? {
-    guard let tag = headers["ETag"].map({ String(FieldSyntax.trimmed($0)) }) else { return nil }
-    let isQuoted = tag.utf8.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"")
-    return isQuoted && tag.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? tag : nil
+    guard let tag = headers[wire: "ETag"].map({ String(FieldSyntax.trimmed($0)) }) else { return nil }
+    let isQuoted = tag.utf8.count >= 2 && tag.utf8.first == 0x22 && tag.utf8.last == 0x22
+    return isQuoted && tag.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } ? tag : nil
   }
 
   /// `Last-Modified`, if `Date` is later: the file has not changed twice in that second.

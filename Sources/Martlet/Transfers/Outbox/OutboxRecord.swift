@@ -61,7 +61,7 @@ enum OutboxRecord: Equatable, Sendable {
       writer.text(request.method)
       writer.text(request.url)
       writer.length(request.fields.count)
-      for field in request.fields { writer.field(field.name, field.value) }
+      for field in request.fields { writer.field(field) }
       switch request.body {
       case .none: writer.number(UInt8(0))
       case .bytes(let data):
@@ -127,7 +127,7 @@ extension OutboxRequest {
     for _ in 0..<(try reader.count(ofAtLeast: 8)) {
       let lengths = (Int(try reader.number() as UInt32), Int(try reader.number() as UInt32))
       let name = String(decoding: try reader.bytes(lengths.0), as: UTF8.self)
-      fields.append(HTTPHeaders.Field(name: name, value: String(decoding: try reader.bytes(lengths.1), as: UTF8.self)))
+      fields.append(HTTPHeaders.Field(name: name, octets: try reader.bytes(lengths.1)))
     }
     switch try reader.number() as UInt8 {
     case 0: body = .none

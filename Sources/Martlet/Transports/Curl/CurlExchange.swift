@@ -114,7 +114,7 @@
       case .invalid(let input): throw HTTPError(.invalidRequest, input.message, request: request)
       }
       let fields = trailers.map { trailers in
-        CurlTrailers { try await trailers.fields().map { ($0.name, $0.value) } }
+        CurlTrailers { try await trailers.fields().map { ($0.name, $0.wire) } }
       }
       self.init(source, length: length, trailers: fields)
     }

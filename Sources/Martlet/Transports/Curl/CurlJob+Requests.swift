@@ -80,10 +80,11 @@
       var hasTE = false
       var closesConnection = false
       var hasProxyCredentials = false
+      let isCoded = request.headers.contains(where: \.hasOtherOctets)
       for field in request.headers {
         // Without a body, `Expect` has no meaning (RFC 9110 §10.1.1).
         if length == 0 && FieldSyntax.isSameName(field.name, "Expect") { continue }
-        let value = FieldSyntax.trimmed(field.value)
+        let value = FieldSyntax.trimmed(isCoded ? field.wire : field.value)
         lines.append(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
         switch field.name.utf8.count {
         case 2: hasTE = hasTE || FieldSyntax.isSameName(field.name, "TE")
@@ -119,7 +120,8 @@
       } else if request.body != nil || [.post, .put, .patch].contains(request.method) {
         lines.append("Content-Length: 0")
       }
-      return HeaderLines(lines, closesConnection: closesConnection, hasProxyCredentials: hasProxyCredentials)
+      return HeaderLines(
+        lines, isCoded: isCoded, closesConnection: closesConnection, hasProxyCredentials: hasProxyCredentials)
     }
   }
 

@@ -42,6 +42,26 @@ import Testing
     #expect(managed.kind == .decoding)
   }
 
+  @Test func `an error of prepare ends the call before anything is sent`() async throws {
+    struct Signed: Endpoint {
+      typealias Output = String
+      var target: RequestTarget { "/" }
+      func prepare(_ request: inout HTTPRequest) throws { throw Refusal(reason: "no key") }
+    }
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient.stubbed(transport)
+    var events = client.events(of: Signed.self).makeAsyncIterator()
+
+    await #expect(throws: Refusal(reason: "no key")) { try await client.send(Signed()) }
+    let handle = client.start(Signed())
+    await #expect(throws: Refusal(reason: "no key")) { try await handle.value }
+    await #expect(throws: Refusal(reason: "no key")) { try await handle.retry().value }
+    #expect(throws: Refusal(reason: "no key")) { try Signed().request() }
+
+    #expect(transport.requests.isEmpty)
+    for _ in 0..<3 { if case .failed? = await events.next() {} else { Issue.record("no failure was published") } }
+  }
+
   struct Picky: Endpoint {
     typealias Output = String
     var failsInValidate: Bool

@@ -99,6 +99,28 @@ import Testing
     #expect(next["nonce"] == "two" && next["nc"] == "00000001")
   }
 
+  /// RFC 7616 §3.4: the count of the requests with this nonce, not of the answers to one challenge.
+  @Test func `a repeated nonce continues its count`() throws {
+    let challenge = try #require(DigestChallenge(Challenge.parse([#"Digest realm="r", nonce="n", qop="auth""#])[0]))
+    let counts = NonceCounts()
+    let place = AuthState.Place(origin: nil, authority: "")
+    let sessions = ["wrong", "right"].map {
+      DigestSession(challenge, user: "u", password: $0, counts: counts, at: place)
+    }
+    let other = DigestSession(challenge, user: "u", password: "p")
+
+    let fields = try [sessions[0], sessions[1], sessions[0], other].map {
+      try Self.parameters($0.field(method: "GET", uri: "/"))
+    }
+    sessions[0].takeNext(from: ["Authentication-Info": #"nextnonce="two""#])
+    _ = sessions[0].field(method: "GET", uri: "/")
+    sessions[0].takeNext(from: ["Authentication-Info": #"nextnonce="n""#])
+    let back = try Self.parameters(sessions[0].field(method: "GET", uri: "/"))
+
+    #expect(fields.map { $0["nc"] } == ["00000001", "00000002", "00000003", "00000001"])
+    #expect(back["nc"] == "00000004")
+  }
+
   @Test func `escapes quotes and backslashes in quoted parameters`() throws {
     let session = try Self.session(
       #"Digest realm="a \"b\" \\c", nonce="n\"", qop="auth""#, user: #"u"\"#, password: "p", clientNonce: "c")

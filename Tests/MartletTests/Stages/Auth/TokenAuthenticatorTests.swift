@@ -160,7 +160,11 @@ import Testing
     #expect(transport.requests.filter { $0.url?.path() == "/slow" }.count == 2)
   }
 
-  @Test(arguments: [nil, "", "garbage", TokenAuthenticatorTests.challenge] as [String?])
+  @Test(
+    arguments: [
+      nil, "", "garbage", TokenAuthenticatorTests.challenge, #"Basic realm="b""#,
+      #"Digest realm="d", nonce="n""#, "Negotiate",
+    ] as [String?])
   func `treats every 401 as a rejected token, whatever the challenge`(
     challenge: String?
   ) async throws {

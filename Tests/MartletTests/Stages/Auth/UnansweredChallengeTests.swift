@@ -51,4 +51,35 @@ import Testing
 
     #expect(error?.message == "401 Unauthorized")
   }
+
+  @Test(arguments: [
+    ("{}", #"the challenge cannot be read: "{}""#), (#"Digest realm="r""#, "Digest without a readable nonce"),
+    ("Digest realm=\"\u{7}\"", "Digest without a readable nonce and realm"),
+    ("Digest realm=r, nonce=n, opaque=\"\u{7}\"", "Digest without a readable opaque"),
+    ("Hawk", "hawk cannot be used, or was tried before"),
+  ]) func `the explanation says what could not be read`(challenge: String, expected: String) async throws {
+    let transport = AuthServer.accepting(challenge: challenge)
+    let client = Self.client(transport, .digest(user: "u", password: "p"))
+
+    let response = try await client.get("/", options: .accepts(.any).explains())
+
+    #expect("\(response.explanation)".contains(expected), "\(response.explanation)")
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test(arguments: [
+    "Basic realm=my realm", "Basic realm='x'", #"Basic realm="a"#, #"Basic realm="a" x="b""#,
+    #"Basic realm="a", realm="b""#, "Basic realm=\"a\u{7}\"",
+    #"Digest realm="r" nonce="n""#, #"Digest realm="r"; nonce="n"; qop="""#, "Digest realm=my realm, nonce=YQ==",
+  ]) func `challenges of small devices are answered`(challenge: String) async throws {
+    let transport = StubTransport { request in
+      request.headers["Authorization"] == nil ? AuthServer.refusal(challenge) : .text("in")
+    }
+    let client = Self.client(transport, .password(user: "u", password: "p"))
+
+    #expect(try await client.get("/").text == "in")
+    let sent = try #require(transport.authorizations.last ?? nil)
+    #expect(sent.hasPrefix(challenge.hasPrefix("Basic") ? "Basic " : "Digest "))
+    #expect(!sent.contains("qop="))
+  }
 }

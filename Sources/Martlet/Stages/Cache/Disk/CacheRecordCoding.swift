@@ -154,7 +154,7 @@ enum CacheRecordCoding {
       writer.text(value)
     }
     writer.length(entry.headers.count)
-    for field in entry.headers { writer.field(field.name, field.value) }
+    for field in entry.headers { writer.field(field) }
   }
 
   private static func entry(

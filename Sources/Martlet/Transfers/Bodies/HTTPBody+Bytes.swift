@@ -1,0 +1,47 @@
+public import Foundation
+
+extension HTTPBody {
+  /// Reads the bytes of a body that can be sent again, for a signature or a checksum.
+  ///
+  /// ```swift
+  /// let digest = sha256(try await request.body?.bytes() ?? Data())
+  /// ```
+  ///
+  /// The bytes are those that are sent, after ``gzipped()`` and JSON encoding; trailers are not included. A file or a
+  /// replayable stream is read again when the request is sent.
+  ///
+  /// - Parameter limit: The maximum number of bytes; 64 MiB by default.
+  /// - Returns: The bytes.
+  /// - Throws: ``HTTPError/Kind/bodyTooLarge`` for a larger body, ``HTTPError/Kind/bodyNotReplayable`` for a stream that
+  ///   can be read only once (see ``collected(upTo:)``), ``HTTPError/Kind/file``, ``HTTPError/Kind/invalidRequest`` for
+  ///   a value that cannot be encoded, the error of a stream, or `CancellationError`.
+  public func bytes(upTo limit: Int = 64 << 20) async throws -> Data {
+    guard isReplayable else {
+      throw HTTPError(.bodyNotReplayable, "reading the bytes would use up the body: send collected(upTo:) instead")
+    }
+    return try await read(upTo: limit)
+  }
+
+  /// A copy whose bytes are in memory and can be sent again, even if this body is a stream that can be read only once.
+  ///
+  /// The type and the trailers are the same.
+  ///
+  /// - Parameter limit: The maximum number of bytes; 64 MiB by default.
+  /// - Returns: The body.
+  /// - Throws: The errors of ``bytes(upTo:)``; ``HTTPError/Kind/bodyNotReplayable`` only for a stream that was read
+  ///   before.
+  public func collected(upTo limit: Int = 64 << 20) async throws -> HTTPBody {
+    var copy = self
+    copy.content = .data(try await read(upTo: limit))
+    return copy
+  }
+
+  private func read(upTo limit: Int) async throws -> Data {
+    let tooLarge = HTTPError(.bodyTooLarge, "the body of the request has more than \(limit) bytes")
+    do {
+      return try await BodyPlan(content).store(upTo: Int64(limit), orThrow: tooLarge, holding: .max) { _ in }.rest
+    } catch let error as InvalidBody {
+      throw HTTPRequest.error(error, of: nil)
+    }
+  }
+}
