@@ -1297,6 +1297,9 @@ area(
      "      group.addTask { [timeline = call.core.timeline] in try? await timeline.watch(Self.patience) }\n"
      '      if mutant("refusal-waits-for-its-end") { await group.next() }\n      await group.next()\n',
      "ServerSentEventsTests"),
+)
+
+area(
     "Messages/, Stages/Auth/ and Stages/Redirect/",
     ("field-forgets-octets", "HTTPHeaders",
      "if !value.utf8.elementsEqual(octets) { others = Array(octets) }",
