@@ -363,6 +363,12 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
   return 2;
 }
 
+bool martlet_curl_notes_leftovers(int type, const char *bytes, size_t count) {
+  static const char chunked[] = "Leftovers after chunking", other[] = "Excess found";
+  return type == kText && ((count >= sizeof chunked && memcmp(bytes, chunked, sizeof chunked - 1) == 0) ||
+                           (count >= sizeof other && memcmp(bytes, other, sizeof other - 1) == 0));
+}
+
 bool martlet_curl_tells_before_sending(void) { return version >= kVersionReady; }
 
 int martlet_easy_log(void *easy, bool is_on) {

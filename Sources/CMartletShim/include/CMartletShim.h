@@ -198,6 +198,8 @@ int martlet_easy_log(void *easy, bool is_on);
 /// With the guard above, which is for the first header line, a header line loses its leading blank.
 int martlet_curl_read_note(
     int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error);
+/// Whether a line of the log says that bytes behind a response were read and dropped.
+bool martlet_curl_notes_leftovers(int type, const char *_Nullable bytes, size_t count);
 /// Sets whether receiving and sending are paused, for a transfer that has begun.
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);
 const char *martlet_easy_error(int code);

@@ -248,7 +248,7 @@ final class CurlHandle {
   }
 
   private func willSend(on name: UInt64?) -> Bool {
-    guard let transfer else { return false }
+    guard let transfer, transfer.beginRound(self) else { return false }
     let known = name.flatMap { loop.resting[$0] }
     let (isReused, isSecure) = (isReused, transfer.job.isSecure)
     isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
@@ -314,6 +314,7 @@ final class CurlHandle {
     if type == 3, CurlLibrary.showsRawBody {
       transfer?.receivedRaw(UnsafeRawBufferPointer(start: bytes, count: count))
     }
+    noteLeftovers(type, bytes, count)
     var (stream, error): (UInt32, UInt32) = (0, 0)
     let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream, &error)
     switch note {

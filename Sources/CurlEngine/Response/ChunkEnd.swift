@@ -2,28 +2,45 @@
 ///
 /// ```
 ///   size ──line end──▶ data ──all of it──▶ dataEnd ──line end──▶ size
-///    └──── 0 ────▶ trailer ──empty line──▶ ended
+///    └──── 0 ────▶ trailer ──empty line──▶ ended ──more──▶ leftovers
 /// ```
 ///
-/// Reports no errors: libcurl decodes the same bytes and fails on malformed ones. A malformed size has no end.
+/// Rejects malformed sizes, which libcurl accepts in part: `5g` and `5_0` as 5. A malformed size has no end. libcurl
+/// rejects other malformed bytes.
 struct ChunkEnd {
   private enum Part {
-    /// The size so far, and whether its last digit has come.
-    case size(Int64, isRead: Bool)
+    /// The size so far.
+    case size(Int64)
+    /// After the size, blanks may follow, or an extension.
+    case sizeEnd(Int64)
+    case chunkExtension(Int64)
+    /// After the carriage return.
+    case lineEnd(Int64)
     /// The number of missing bytes.
     case data(Int64)
     case dataEnd
     case trailer(isEmpty: Bool)
     case ended
+    case leftovers
     case broken
   }
 
   private static let lineFeed: UInt8 = 0x0A
   private static let carriageReturn: UInt8 = 0x0D
 
-  private var part = Part.size(0, isRead: false)
+  private var part = Part.size(0)
 
-  var hasEnded: Bool { if case .ended = part { true } else { false } }
+  var hasEnded: Bool {
+    switch part {
+    case .ended, .leftovers: true
+    default: false
+    }
+  }
+
+  /// Whether bytes followed the end.
+  var hasLeftovers: Bool { if case .leftovers = part { true } else { false } }
+  /// Whether a chunk size is malformed.
+  var isMalformed: Bool { if case .broken = part { true } else { false } }
 
   enum Kind {
     case data
@@ -44,6 +61,10 @@ struct ChunkEnd {
       part = rest == Int64(count) ? .dataEnd : .data(rest - Int64(count))
       return (count, .data)
     }
+    if hasEnded || isMalformed {
+      if hasEnded { part = .leftovers }
+      return (bytes.count, .coding)
+    }
     let kind: Kind = if case .trailer = part { .trailers } else { .coding }
     part = Self.next(part, bytes[0])
     return (1, kind)
@@ -51,18 +72,32 @@ struct ChunkEnd {
 
   private static func next(_ part: Part, _ byte: UInt8) -> Part {
     switch part {
-    case .size(let size, _) where byte == lineFeed: size == 0 ? .trailer(isEmpty: true) : .data(size)
-    case .size(let size, isRead: false):
+    case .size(let size):
       if let digit = Character(Unicode.Scalar(byte)).hexDigitValue {
-        size <= Int64.max >> 4 ? .size(size << 4 | Int64(digit), isRead: false) : .broken
+        size <= Int64.max >> 4 ? .size(size << 4 | Int64(digit)) : .broken
       } else {
-        // libcurl before 7.88 takes `0x1` for 0.
-        [0x0D, 0x20, 0x09, 0x3B].contains(byte) ? .size(size, isRead: true) : .broken
+        afterSize(size, byte)
       }
-    case .dataEnd: byte == lineFeed ? .size(0, isRead: false) : .dataEnd
+    case .sizeEnd(let size): afterSize(size, byte)
+    case .chunkExtension(let size): byte == lineFeed || byte == carriageReturn ? afterSize(size, byte) : part
+    case .lineEnd(let size): byte == lineFeed ? afterSize(size, byte) : .broken
+    case .dataEnd: byte == lineFeed ? .size(0) : .dataEnd
     case .trailer(let isEmpty) where byte == lineFeed: isEmpty ? .ended : .trailer(isEmpty: true)
     case .trailer(let isEmpty): .trailer(isEmpty: isEmpty && byte == carriageReturn)
-    case .size, .data, .ended, .broken: part
+    case .data, .ended, .leftovers, .broken: part
+    }
+  }
+
+  /// The part after a byte that follows the digits of a size.
+  ///
+  /// libcurl before 7.88 takes `0x1` for 0.
+  private static func afterSize(_ size: Int64, _ byte: UInt8) -> Part {
+    switch byte {
+    case lineFeed: size == 0 ? .trailer(isEmpty: true) : .data(size)
+    case carriageReturn: .lineEnd(size)
+    case 0x20, 0x09: .sizeEnd(size)
+    case 0x3B: .chunkExtension(size)
+    default: .broken
     }
   }
 }

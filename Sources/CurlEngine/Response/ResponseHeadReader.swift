@@ -256,6 +256,9 @@ package struct ResponseHeadReader {
 }
 
 extension ResponseHeadReader.Head {
+  /// Whether the response to a request with this method may have a body (RFC 9112 §6.3).
+  func mayHaveBody(to method: String) -> Bool { method != "HEAD" && status != 204 && status != 304 }
+
   /// Determines what ends the body (RFC 9112 §6.3).
   func bodyEnd(isHTTP1: Bool) throws(ResponseHeadReader.Problem) -> TransferLife.BodyEnd {
     if let length = try bodyLength() { return .length(length) }

@@ -6,12 +6,17 @@ struct RawChunks {
   /// If the response also has a length of 0, which RFC 9112 §6.3 ignores, libcurl from 8.10 on takes its body for empty.
   /// Before 7.88 it takes the size `0x1` for the last one.
   let needsEnd: Bool
+  /// Whether the response may end before its request.
+  let mayEndEarly: Bool
   var end = ChunkEnd()
   /// The number of bytes taken from a delivery that libcurl will repeat.
   var taken = 0
   private var trailer: [UInt8] = []
 
-  init(needsEnd: Bool) { self.needsEnd = needsEnd }
+  init(needsEnd: Bool, mayEndEarly: Bool) { (self.needsEnd, self.mayEndEarly) = (needsEnd, mayEndEarly) }
+
+  /// Whether the last chunk has arrived, if the end of the response depends on it.
+  var decisiveEnd: Bool? { needsEnd || mayEndEarly ? end.hasEnded : nil }
 
   /// Appends an octet of the trailers; returns the line that it completes.
   mutating func line(_ octet: UInt8) -> [UInt8]? {
@@ -58,12 +63,13 @@ extension CurlTransfer {
     if life.holdsUpload || !life.isAlone { mailbox.post(.fed(self)) }
   }
 
-  /// Watches the raw bytes of a chunked body for its end.
+  /// Watches the raw bytes of a chunked body for its end, for bytes behind it, and for malformed sizes.
   ///
   /// libcurl may not report the end, or a send error may keep it from doing so.
   func watchChunks(_ handle: CurlHandle, needsEnd: Bool) {
-    guard needsEnd || job.hasBody && !hasSentAll(handle) else { return }
-    chunks = RawChunks(needsEnd: needsEnd)
+    let mayEndEarly = job.hasBody && !hasSentAll(handle)
+    guard CurlLibrary.showsRawBody || needsEnd || mayEndEarly else { return }
+    chunks = RawChunks(needsEnd: needsEnd, mayEndEarly: mayEndEarly)
     if CurlLibrary.showsRawBody {
       handle.log()
     } else {
@@ -74,8 +80,9 @@ extension CurlTransfer {
   func receivedRaw(_ bytes: UnsafeRawBufferPointer) {
     guard chunks != nil else { return }
     chunks?.end.read(bytes)
+    judgeChunks()
     // libcurl 8.21 may go on sending, and does not always stop watching the socket for more of the response.
-    if job.hasBody, chunks?.end.hasEnded == true { handle?.loop.mayBeAnswered.append(self) }
+    if job.hasBody, chunks?.decisiveEnd == true { handle?.loop.mayBeAnswered.append(self) }
   }
 
   /// Forgets the chunks of a response that was only a step of an authentication.
@@ -109,6 +116,8 @@ extension CurlTransfer {
     }
     raw.taken = 0
     chunks = raw
+    judgeChunks()
+    if life.problem != nil { return .stop }
     if raw.end.hasEnded { handle?.loop.mayBeAnswered.append(self) }
     return .taken
   }
@@ -117,7 +126,7 @@ extension CurlTransfer {
   func noteLength() { if job.hasBody, life.isWhole { handle?.loop.mayBeAnswered.append(self) } }
 
   func endOfResponse(_ handle: CurlHandle, isReading: Bool) -> CInt? {
-    var sight = TransferLife.Sight(isReading: isReading, chunksHaveEnded: chunks?.end.hasEnded)
+    var sight = TransferLife.Sight(isReading: isReading, chunksHaveEnded: chunks?.decisiveEnd)
     if body != nil, !life.isAlone {
       sight.hasSentAll = hasSentAll(handle)
       sight.isAloneOnConnection = handle.isAloneOnConnection

@@ -49,6 +49,8 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   /// The raw form of a chunked body whose end must be found.
   var chunks: RawChunks?
   var overhead: OverheadMeter?
+  /// The current request of a connection-based authentication.
+  var round: AuthenticationRound?
   /// Whether libcurl has chosen an unusable connection.
   ///
   /// It is an HTTP/1 connection that another transfer uses, or one with unexpected bytes or an end.
@@ -226,13 +228,15 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       connectAnswer = connectAnswer ?? CurlConnectAnswer()
       return connectAnswer?.read(line, handle, route, proxySink) ?? false
     }
+    round?.headBytes += Int64(line.count)
     do {
       switch try reader.read(line) {
       case .more: break
       case .interim: sink.didReceive(0, of: nil)
       case .final(let head):
         let arrival = CurlArrival(head, handle)
-        if head.framing.hasTransferCoding {
+        handle.watchLeftovers(of: head, to: job.method)
+        if head.framing.hasTransferCoding, head.mayHaveBody(to: job.method) {
           watchChunks(handle, needsEnd: head.framing.lengthCount > 0 || CurlLibrary.misreadsChunkSizes)
         }
         if life.hasHead(arrival, isInHandshake: route?.handshake != nil) {
@@ -258,7 +262,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
     var decoder: ContentDecoder?
     var end = TransferLife.BodyEnd.length(0)
-    if job.method != "HEAD" && head.status != 204 && head.status != 304 {
+    if head.mayHaveBody(to: job.method) {
       end = try head.bodyEnd(isHTTP1: isHTTP1)
       // A part of a coded body cannot be decoded.
       if head.status != 206, job.isDecoded, head.framing.hasContentCoding {
@@ -311,7 +315,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
         try open(arrival)
         handle?.loop.hasHead(self)
       }
-      guard let body else { return .stop }
+      guard let body, life.problem == nil else { return .stop }
       guard mayReceive() else { return .wait }
       let reply = try body.take(bytes)
       switch reply {
@@ -332,7 +336,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
   }
 
-  private func violate(_ problem: ResponseHeadReader.Problem) {
+  func violate(_ problem: ResponseHeadReader.Problem) {
     life.note(.violation(problem.message, hasHead: body != nil))
   }
 
@@ -364,7 +368,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     let seen = TransferLife.Circumstances(
       isTLSCut: endOfTLS != 0 && !martlet_tls_has_ended(endOfTLS), isCutOff: ending.isCutOff,
       isPending: body?.isPending == true,
-      chunksHaveEnded: chunks?.end.hasEnded,
+      chunksHaveEnded: chunks?.decisiveEnd,
       lacksLastChunk: chunks.map { $0.needsEnd && !$0.end.hasEnded } ?? false)
     switch life.completed(ending.code, seen) {
     case .challenge(let arrival): decide(arrival)

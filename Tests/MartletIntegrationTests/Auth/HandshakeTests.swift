@@ -29,6 +29,43 @@
 
     // MARK: NTLM
 
+    /// A server whose response to the first NTLM message has bytes behind it, and a foreign response after 4 ms.
+    @Test(hasNTLM, arguments: Lane.engines, ["Content-Length: 5", "Content-Length: 0", "Transfer-Encoding: chunked"])
+    func `bytes behind a step end the authentication`(lane: Lane, framing: String) async throws {
+      let body = framing.hasSuffix("5") ? "go on" : framing.hasSuffix("0") ? "" : "1\r\nx\r\n0\r\n\r\n"
+      let head = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: NTLM"
+      let foreign = Array("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign".utf8)
+      for stray in ["", "X", "\r\n", "HTTP/1.1 200 OK\r\n"] {
+        let asked = Shared(0)
+        let server = try ByteServer { _ in
+          switch asked.withLock({
+            $0 += 1; return $0
+          }) {
+          case 1: return DeliveryPlan(pieces: [Array("\(head)\r\nContent-Length: 0\r\n\r\n".utf8)], end: .keep)
+          case 2:
+            let text = "\(head) \(NTLMServer.challenge.base64EncodedString())\r\n\(framing)\r\n\r\n\(body)\(stray)"
+            let plan = DeliveryPlan(pieces: [Array(text.utf8)], end: .keep)
+            if stray.isEmpty { return plan }
+            var followed = plan.followed(by: foreign, after: .milliseconds(4))
+            followed.outlivesRequests = true
+            return followed
+          default: return DeliveryLine.good(0)
+          }
+        }
+        defer { server.stop() }
+        let client = Self.client(lane, server.url, Self.ada())
+
+        let result = await Result { try await client.get(server.url(0)) }
+
+        if stray.isEmpty {
+          #expect(try result.get().text == DeliveryLine.name(0))
+        } else {
+          let error = #expect(throws: HTTPError.self) { try result.get() }
+          #expect(error?.kind == .protocolViolation && asked.value == 2, "\(stray): \(error?.message ?? "")")
+        }
+      }
+    }
+
     @Test(hasNTLM, arguments: Lane.engines)
     func `authenticates each request on a connection of its own`(lane: Lane) async throws {
       let server = try NTLMServer()

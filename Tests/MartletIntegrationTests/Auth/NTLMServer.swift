@@ -73,7 +73,7 @@
     var misplaced: Int { record.withLock { $0.late + $0.stray } }
 
     /// A type 2 message: Unicode, NTLM, target information with nothing in it.
-    private static let challenge: Data = {
+    static let challenge: Data = {
       var message = Data("NTLMSSP\0".utf8)
       message += [2, 0, 0, 0] + [0, 0, 0, 0, 48, 0, 0, 0] + [0x01, 0x02, 0x88, 0x00]
       message += [1, 2, 3, 4, 5, 6, 7, 8] + [UInt8](repeating: 0, count: 8)

@@ -75,6 +75,7 @@
         all.append("1" + String(repeating: "0", count: 33))
         all.append("1" + String(repeating: "0", count: 400))
         all += ["-1", "+1", " 1x", "0x1", "1.0", "g", ";a"]
+        if HostFact.rawChunks.holds { all += ["2g", "2_0", "2 g", "2\rg", "2,2", "02x"] }
       }
       return all
     }

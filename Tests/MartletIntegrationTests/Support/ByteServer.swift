@@ -217,6 +217,7 @@
             connection.received += buffer[..<count]
           }
         }
+        if connection.plan?.outlivesRequests == true { return true }
         guard let number = Self.takeRequest(&connection.received) else { return true }
         connection.endPlan()
         connection.plan = script(number)

@@ -25,6 +25,8 @@
     /// How long the server waits after each piece, the last one included; not at all after those that it has none for.
     var pauses: [Duration] = []
     var end: End
+    /// Whether the rest is sent even if the next request arrives on the connection before; that request is not answered.
+    var outlivesRequests = false
     /// Called when nothing will be sent any more, because everything was, or the client has gone.
     var onEnd: (@Sendable () -> Void)?
 

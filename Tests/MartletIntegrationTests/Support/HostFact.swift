@@ -50,6 +50,8 @@ struct HostFact: Sendable {
   static let chunksDespiteLength = HostFact("libcurl from 8.10 on reads no chunks if Content-Length is 0") {
     libcurl < [8, 10]
   }
+  /// A libcurl whose log shows chunked bodies as they come.
+  static let rawChunks = HostFact("libcurl 8.5.0 does not show malformed chunk sizes") { libcurl != [8, 5, 0] }
   /// A libcurl that reuses a connection on which a TLS message waits.
   static let reusesReadable = HostFact("libcurl from 8.0 on may drop a connection on which a TLS message waits") {
     libcurl < [8, 0]

@@ -16,6 +16,8 @@ struct WireServer {
     case stray
     /// The same, sent with the answer's body, after its head.
     case joined
+    /// The same, sent with the last chunk, in which the body is.
+    case chunked
     /// The same, where TLS within TLS is two messages of the inner one in one of the outer one.
     case paired
     /// A body where there is none, and such a response.
@@ -194,6 +196,13 @@ struct WireServer {
                     body = b"x" * 2 ** 20
                 connection.sendall(answer.encode() + b"Connection: close\\r\\n\\r\\n" + body)
                 return finish(connection, after.lower().endswith("end"))
+            if after == "chunked":
+                answer += "Transfer-Encoding: chunked\\r\\n\\r\\n"
+                body = f"{len(body):x}\\r\\n{body.decode()}\\r\\n0\\r\\n\\r\\n".encode()
+                connection.sendall(answer.encode())
+                connection.sendall(body + STRAY)
+                tell(number)
+                continue
             if status not in ("204", "304"):
                 answer += f"Content-Length: {len(body)}\\r\\n"
             answer = answer.encode() + b"\\r\\n"

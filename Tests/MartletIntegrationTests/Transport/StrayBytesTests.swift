@@ -23,7 +23,7 @@
         [false, true].flatMap { isSecure in
           [
             (200, .get, .stray), (200, .get, .joined), (200, .get, .timeout), (204, .get, .stray), (304, .get, .body),
-            (200, .head, .body),
+            (200, .head, .body), (200, .get, .chunked),
           ].map {
             (status: Int, method: HTTPMethod, after: WireServer.After) in
             Case(lane: lane, isSecure: isSecure, status: status, method: method, after: after)
@@ -137,6 +137,7 @@
       let second = try await client.send(
         isGet ? .get(server.target(number + 1)) : .post(server.target(number + 1), body: .text("x")))
       #expect(second.headers["X-Number"] == "\(number + 1)" && second.text == "\(number + 1)")
+      #expect(second.connection?.isReused == false)
     }
 
     @Test(.needs(.curlWithOpenSSL), .needs(.reusesReadable), arguments: Lane.engines)

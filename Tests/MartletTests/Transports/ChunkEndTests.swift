@@ -25,7 +25,11 @@
     ]) func `ends at the empty line after the trailers, wherever the bytes are split`(text: String) {
       for size in 1...text.utf8.count {
         #expect(Self.end(text, by: size).hasEnded)
-        #expect(Self.end(text + "HTTP/1.1 200", by: size).hasEnded)
+        #expect(!Self.end(text, by: size).hasLeftovers && !Self.end(text, by: size).isMalformed)
+        for more in ["X", "\r\n", "HTTP/1.1 200"] {
+          let end = Self.end(text + more, by: size)
+          #expect(end.hasEnded && end.hasLeftovers && !end.isMalformed)
+        }
         for count in 0..<text.utf8.count { #expect(!Self.end(text, first: count, by: size).hasEnded) }
       }
     }
@@ -38,6 +42,23 @@
         #expect(!Self.end("\(size)\r\n0\r\n\r", by: count).hasEnded)
         if size.count > 3 { #expect(!Self.end("\(size)\r\n0\r\n\r\n0\r\n\r\n0\r\n\r\n", by: count).hasEnded) }
       }
+    }
+
+    @Test(arguments: [
+      "5g", "5_0", "0x5", "5.0", "5 0", "5 g", "5\t5", "5\r0", "5;a\rb", "5 \r\r", "-5", "+5", " 5x", "g", "5\0", "5,5",
+      "8000000000000000", "FFFFFFFFFFFFFFFFFFFF",
+    ]) func `a malformed chunk size has no end, wherever the bytes are split`(size: String) {
+      for count in 1...7 {
+        let end = Self.end("1\r\nx\r\n\(size)\r\nhello\r\n0\r\n\r\n0\r\n\r\n", by: count)
+        #expect(end.isMalformed && !end.hasEnded && !end.hasLeftovers)
+      }
+    }
+
+    @Test(arguments: ["5", "05", "5;", "5 ; a", "5\t", "5;a=\"\t g\"", "5  "], ["\r\n", "\n"])
+    func `a size may be followed by blanks and an extension`(size: String, lineEnd: String) {
+      let end = Self.end("\(size)\(lineEnd)hello\r\n0\r\n\r\n", by: 1)
+
+      #expect(end.hasEnded && !end.isMalformed)
     }
 
     @Test func `separates data and trailers from the chunk framing, wherever bytes are split`() {
