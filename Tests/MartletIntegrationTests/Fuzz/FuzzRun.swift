@@ -68,7 +68,7 @@
       #expect(!Stress.isOn || isSanitized || tally.slowest < .seconds(15))
       #expect(lines.allSatisfy { $0.repeatedCount == 0 }, "a request was sent twice")
       #expect(isSanitized || ProcessFacts.peakBytes - memory < 192 << 20)
-      #expect(await becomes { client.core.entryCount == 0 && lines.allSatisfy { $0.server.connectionCount <= 1 } })
+      #expect(await becomes { client.core.entryCount == 0 && lines.allSatisfy { $0.server.connectionCount <= 2 } })
       for line in lines { line.server.stop() }
     }
 
@@ -86,9 +86,13 @@
       let mutant = Mutant(seed: seed, number: number)
       let start = ContinuousClock.now
       let method = HTTPMethod(mutant.method)
+      async let neighborProblem =
+        mutant.hasNeighbor ? line.askWell(2 * DeliveryLine.firstNext + number, client, after: .close) : nil
       let result = await line.ask(
         number, mutant.script, method: method, mutant.reader, client,
-        options: mutant.isRight ? DeliveryLine.patient : RequestOptions())
+        options: mutant.isRight ? DeliveryLine.patient : RequestOptions(),
+        // The next request has to be sent before the foreign response comes.
+        waits: !mutant.script.outlivesRequests)
       let elapsed = ContinuousClock.now - start
       var wrong: [String] = []
       var end = "responses"
@@ -104,6 +108,7 @@
       // The client has not been harmed, and what the mutant has left behind is not taken for the answer.
       let next = DeliveryLine.firstNext + number
       if let problem = await line.askWell(next, client, after: mutant.script.end) { wrong.append(problem) }
+      if let problem = await neighborProblem { wrong.append("the neighbor: \(problem)") }
       names.insert(DeliveryLine.name(number))
       names.insert(DeliveryLine.name(next))
       tally.withLock {

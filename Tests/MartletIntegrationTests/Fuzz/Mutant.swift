@@ -5,10 +5,21 @@
   /// A damaged response and how it is sent; the same for the same seed and number.
   struct Mutant: Sendable {
     private static let maximumBytes = 256 << 10
+    /// A response to no request.
+    private static let foreign = DeliveryLine.named(
+      Array("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign".utf8), -1)
+    /// Bytes behind a whole response, in the same segment.
+    private static let strays = [
+      Array("X".utf8), Array("\r\n".utf8), Array("HTTP/1.1 200 OK\r\nContent-Le".utf8), foreign,
+    ]
+    /// Bytes behind a damaged response: they do not complete a response, whatever is missing.
+    private static let garbage = [UInt8](repeating: 0x3F, count: 301)
 
     let method: String
     let script: DeliveryPlan
     let reader: DeliveryReader
+    /// Whether another request to the server is made at the same time.
+    let hasNeighbor: Bool
     /// The response that it is if nothing of it is damaged.
     let whole: RecordedResponse?
 
@@ -18,8 +29,10 @@
       let (sample, other) = (Self.sample(&generator), Self.sample(&generator))
       var damage = Damage(
         DeliveryLine.named(sample.bytes, number), DeliveryLine.named(other.bytes, number), generator)
-      // Some stay whole: what is right must not be disturbed by its neighbours.
-      let count = Int.random(in: 0..<20, using: &generator) == 0 ? 0 : Int.random(in: 1...4, using: &generator)
+      // Some stay whole: what is right must not be disturbed by its neighbours, nor by stray bytes.
+      let mayHaveStray = Int.random(in: 0..<6, using: &generator) == 0
+      let isWhole = Int.random(in: 0..<(mayHaveStray ? 2 : 20), using: &generator) == 0
+      let count = isWhole ? 0 : Int.random(in: 1...4, using: &generator)
       whole = count == 0 ? sample : nil
       for _ in 0..<count where damage.bytes.count < Self.maximumBytes { damage.apply() }
       let bytes = Array(damage.bytes.prefix(Self.maximumBytes))
@@ -30,10 +43,19 @@
         case 16..<20: .keep
         default: .close
         }
-      var script = DeliveryPlan.random(bytes, end: end ?? .close, using: &generator)
-      // It rests for a while before it ends.
-      if end == nil { script.rest(.milliseconds(60)) }
-      self.script = script
+      if mayHaveStray, bytes.count < 16 << 10 {
+        let stray = isWhole ? Self.strays[Int.random(in: 0..<Self.strays.count, using: &generator)] : Self.garbage
+        var script = DeliveryPlan(pieces: [bytes + stray], end: .keep)
+          .followed(by: Self.foreign, after: .milliseconds(4))
+        script.outlivesRequests = true
+        self.script = script
+      } else {
+        var script = DeliveryPlan.random(bytes, end: end ?? .close, using: &generator)
+        // It rests for a while before it ends.
+        if end == nil { script.rest(.milliseconds(60)) }
+        self.script = script
+      }
+      hasNeighbor = Int.random(in: 0..<4, using: &generator) == 0
       let choice = Int.random(in: 0..<8, using: &generator)
       reader = choice < 4 ? DeliveryReader.allCases[choice] : .quick
       method =

@@ -143,12 +143,12 @@
       return result
     }
 
-    /// Asks for an answer, and waits until all of it was sent.
+    /// Asks for an answer, and if `waits`, waits until all of it was sent.
     ///
     /// The sequel is the answer to the same request if it comes once more, as it does after a 407.
     func ask(
       _ number: Int, _ plan: DeliveryPlan, then sequel: DeliveryPlan? = nil, method: HTTPMethod = .get,
-      _ reader: DeliveryReader, _ client: HTTPClient, options: RequestOptions = RequestOptions()
+      _ reader: DeliveryReader, _ client: HTTPClient, options: RequestOptions = RequestOptions(), waits: Bool = true
     ) async -> Result<Answer, any Error> {
       let ended = Shared(0)
       let plans = ([plan] + (sequel.map { [$0] } ?? [])).map { plan in
@@ -162,7 +162,7 @@
         try await reader.read(HTTPRequest(method, target(number), body: body), client, options)
       }
       let left = state.withLock { $0.plans.removeValue(forKey: number)?.count ?? 0 }
-      await ended.wait { $0 >= plans.count - left }
+      if waits { await ended.wait { $0 >= plans.count - left } }
       return result
     }
 
