@@ -91,6 +91,27 @@
       #expect(isRight && done.response.status == 206)
     }
 
+    @Test(arguments: Lane.engines, [503, 429, 403])
+    func `downloads a file whose server refuses additional connections`(lane: Lane, status: Int) async throws {
+      let bytes = FileServer.bytes(18 << 20)
+      let seen = Shared(0)
+      let server = try FileServer(
+        .init(bytes: bytes) { head, _ in
+          let number = seen.withLock { seen in
+            seen += 1
+            return seen
+          }
+          return 3...4 ~= number ? .init(status: status, fields: ["Content-Length": "4"], body: 0..<4) : head
+        })
+      let folder = try TemporaryFolder()
+
+      let done = try await lane.client().download(
+        .get(server.target), to: folder.url.appending(path: "a"), options: DownloadOptions { $0.segments = 3 })
+
+      let isRight = try Data(contentsOf: done.url) == bytes
+      #expect(isRight && done.response.status == 206 && server.sent == Int64(bytes.count) + 8)
+    }
+
     @Test(.needs(.nginx, .apache), arguments: Lane.engines, Kind.allCases)
     func `the cache completes a stored range if the server sends a strong tag`(lane: Lane, kind: Kind) async throws {
       let site = try await Self.site(kind, FileServer.bytes(1_000))

@@ -18,6 +18,8 @@ final class DownloadJob: Sendable {
     var isSplit = false
     var resumedAt: Int64 = 0
     var head: StreamedResponse?
+    /// Whether additional connections were refused, so one connection fetches the rest.
+    var isAlone = false
   }
 
   enum Role: Sendable {
@@ -89,7 +91,7 @@ final class DownloadJob: Sendable {
         guard !state.isConfirmed, role == .first, length > 0 else { return nil }
         return DownloadWork(start: length - 1, end: length, isRange: true, validator: validator)
       }
-      let isParallel = options.segments > 1 && state.restarts == 0
+      let isParallel = options.segments > 1 && state.restarts == 0 && !state.isAlone
       if isParallel && state.isConfirmed { state.isSplit = true }
       // Once several connections have work, only they do it.
       guard !state.isSplit || role == .helper else { return nil }
@@ -127,6 +129,14 @@ final class DownloadJob: Sendable {
     guard let end = work.end else { return }
     state.withLock { state in
       if let index = state.reserved.firstIndex(of: work.start..<end) { state.reserved.remove(at: index) }
+    }
+  }
+
+  /// Fetches the rest over one connection, because the additional ones were refused.
+  func continueAlone() {
+    state.withLock { state in
+      state.isAlone = true
+      state.isSplit = false
     }
   }
 

@@ -46,8 +46,8 @@ public struct DownloadOptions: Sendable {
 
   /// The number of connections for a large file, 1 to 16; 1 by default.
   ///
-  /// More than one is used only for a large file, if the server supports ranges and sends a validator. Otherwise one
-  /// connection is used.
+  /// More than one is used only for a large file, if the server supports ranges, sends a validator and accepts the
+  /// additional connections. Otherwise one connection is used.
   public var segments = 1
 
   /// The expected checksum of the file; `nil` by default.
