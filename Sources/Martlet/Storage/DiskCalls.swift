@@ -131,7 +131,10 @@ enum DiskCalls {
 struct DiskFacts: Equatable {
   var isFile: Bool
   var isFolder: Bool
+  var isLink: Bool
   var isOwn: Bool
+  /// Whether the owner is root.
+  var isOfRoot: Bool
   /// Whether the group or other users may write.
   var isOpenToOthers: Bool
   /// Whether only the owner has any permission.
@@ -149,7 +152,9 @@ struct DiskFacts: Equatable {
   init(_ facts: stat) {
     isFile = facts.st_mode & S_IFMT == S_IFREG
     isFolder = facts.st_mode & S_IFMT == S_IFDIR
+    isLink = facts.st_mode & S_IFMT == S_IFLNK
     isOwn = facts.st_uid == geteuid()
+    isOfRoot = facts.st_uid == 0
     isOpenToOthers = facts.st_mode & 0o022 != 0
     isPrivate = facts.st_mode & 0o077 == 0
     isOpenToAll = facts.st_mode & 0o002 != 0
