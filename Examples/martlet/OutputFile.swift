@@ -19,8 +19,9 @@ struct OutputFile: Sendable {
   /// - Throws: ``UsageError`` if the place cannot be written to.
   init(_ name: String, mode: mode_t = 0o666) throws(UsageError) {
     self.name = name
-    path = URL(fileURLWithPath: name).resolvingSymlinksInPath().path
     var status = stat()
+    // A device, such as that behind `/dev/stdout`, may have no path.
+    path = stat(name, &status) == 0 && status.st_mode & S_IFMT != S_IFREG ? name : try Self.resolved(name)
     let exists = stat(path, &status) == 0
     let kind = status.st_mode & S_IFMT
     if name.hasSuffix("/") || (exists && kind == S_IFDIR) {
@@ -54,6 +55,26 @@ struct OutputFile: Sendable {
   /// Removes what was written; does nothing after ``finish()``.
   func discard() {
     if let temporaryPath { unlink(temporaryPath) }
+  }
+
+  /// The path without symbolic links at its end.
+  ///
+  /// The rule is that of downloads: a link stays, its file is replaced, and a link of another user is refused.
+  private static func resolved(_ name: String) throws(UsageError) -> String {
+    var path = name
+    for _ in 0..<40 {
+      var status = stat()
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+      guard status.st_uid == geteuid() || status.st_uid == 0 else {
+        throw UsageError("cannot write to '\(name)': it is a symbolic link of another user")
+      }
+      guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { throw problem(name) }
+      let slash = UInt8(ascii: "/")
+      let folder = path.utf8.lastIndex(of: slash).map { path[...$0] } ?? ""
+      path = next.utf8.first == slash ? next : folder + next
+    }
+    errno = ELOOP
+    throw problem(name)
   }
 
   private static func problem(_ name: String) -> UsageError {

@@ -52,6 +52,30 @@ extension DiskCalls {
     return stat(path, &facts) == 0 ? DiskFacts(facts) : nil
   }
 
+  /// The path without symbolic links at its end, whether or not there is a file.
+  ///
+  /// Throws for a link of another user except root, who could otherwise choose the file.
+  static func resolved(_ path: String) throws(HTTPError) -> String {
+    var path = path
+    for _ in 0..<40 {
+      guard let facts = facts(path), facts.isLink else { return path }
+      guard facts.isOwn || facts.isOfRoot,
+        let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+      else { throw PrivateFile.foreign(path) }
+      path = next.utf8.first == UInt8(ascii: "/") ? next : split(path).folder + next
+    }
+    throw PrivateFile.error("cannot be opened", path, ELOOP)
+  }
+
+  /// The path up to its last slash, and the rest.
+  ///
+  /// Compares octets, because a combining character after the slash hides it.
+  static func split(_ path: String) -> (folder: String, name: String) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path) }
+    let start = path.utf8.index(after: slash)
+    return (String(path[..<start]), String(path[start...]))
+  }
+
   /// The device number of a path's file system.
   static func device(_ path: String) -> UInt64? {
     var facts = stat()

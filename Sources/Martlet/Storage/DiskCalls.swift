@@ -132,7 +132,10 @@ struct DiskFacts: Equatable {
   var isFile: Bool
   var isFolder: Bool
   var isSocket: Bool
+  var isLink: Bool
   var isOwn: Bool
+  /// Whether the owner is root.
+  var isOfRoot: Bool
   /// Whether the group or other users may write.
   var isOpenToOthers: Bool
   /// Whether only the owner has any permission.
@@ -151,7 +154,9 @@ struct DiskFacts: Equatable {
     isFile = facts.st_mode & S_IFMT == S_IFREG
     isFolder = facts.st_mode & S_IFMT == S_IFDIR
     isSocket = facts.st_mode & S_IFMT == S_IFSOCK
+    isLink = facts.st_mode & S_IFMT == S_IFLNK
     isOwn = facts.st_uid == geteuid()
+    isOfRoot = facts.st_uid == 0
     isOpenToOthers = facts.st_mode & 0o022 != 0
     isPrivate = facts.st_mode & 0o077 == 0
     isOpenToAll = facts.st_mode & 0o002 != 0

@@ -69,6 +69,9 @@
       try TestProgram.apache.start(["-X", "-f", folder.path("apache.conf")])
     }
 
+    /// The path of a file in its folder.
+    func path(_ name: String) -> String { folder.path(name) }
+
     /// Ends it, and starts it again at the same port.
     func restart() async throws {
       process.send(SIGKILL)

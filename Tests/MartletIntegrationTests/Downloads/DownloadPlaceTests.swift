@@ -133,6 +133,60 @@
       #expect(try folder.contents("victim") == record)
     }
 
+    @Test(arguments: [true, false])
+    func `a symbolic link as destination stays, and the file that it names is replaced`(exists: Bool) async throws {
+      let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
+      let folder = try TemporaryFolder()
+      let inner = folder.url.appending(path: "inner")
+      try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
+      if exists { try folder.write("old", to: "inner/target") }
+      try FileManager.default.createSymbolicLink(atPath: folder.path("b"), withDestinationPath: "inner/target")
+      try FileManager.default.createSymbolicLink(atPath: folder.path("a"), withDestinationPath: folder.path("b"))
+      let client = Lane.curl.client()
+
+      await #expect(throws: HTTPError.self) {
+        try await client.download(.get(server.target), to: folder.url.appending(path: "a"))
+      }
+      let left = try FileManager.default.contentsOfDirectory(atPath: inner.path).filter { $0.hasSuffix(".part") }
+      server.change { $0.cutsAfter = nil }
+      let done = try await client.download(.get(server.target), to: folder.url.appending(path: "a"))
+
+      #expect(left == ["target.part"] && done.resumedAt > 0)
+      #expect(done.url.lastPathComponent == "target" && folder.names == ["a", "b", "inner"])
+      #expect(try folder.contents("inner/target") == Self.bytes)
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("b")) == "inner/target")
+    }
+
+    @Test func `a symbolic link as destination that leads nowhere fails before anything is sent`() async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let folder = try TemporaryFolder()
+      for (name, target) in [("loop", "loop"), ("none", "nowhere/a")] {
+        try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: target)
+
+        let error = await #expect(throws: HTTPError.self) {
+          try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: name))
+        }
+
+        #expect(error?.kind == .file, "\(name)")
+      }
+      #expect(server.requests.isEmpty && folder.names == ["loop", "none"])
+    }
+
+    @Test(.needs(.root)) func `a symbolic link of another user is refused before anything is sent`() async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let folder = try TemporaryFolder()
+      try folder.write("mine", to: "victim")
+      try FileManager.default.createSymbolicLink(atPath: folder.path("a"), withDestinationPath: "victim")
+      try #require(lchown(folder.path("a"), 65_534, 65_534) == 0)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a"))
+      }
+
+      #expect(error?.kind == .file && error?.message.contains("belongs to another user") == true)
+      #expect(try server.requests.isEmpty && folder.contents("victim") == Data("mine".utf8))
+    }
+
     // F40
     @Test(arguments: [DownloadOptions.Resume.automatic, .never, .fromAnyURL])
     func `does not write through a hard link in place of the part file`(

@@ -53,6 +53,27 @@ import Testing
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("b")) == folder.path("a"))
   }
 
+  @Test func `creates the target of a symbolic link`() throws {
+    let folder = try TemporaryFolder()
+    try FileManager.default.createSymbolicLink(atPath: folder.path("b"), withDestinationPath: "a")
+
+    let file = try OutputFile(folder.path("b"))
+    try file.write(Data("new".utf8))
+    try file.finish()
+
+    #expect(try folder.contents("a") == Data("new".utf8) && folder.names == ["a", "b"])
+  }
+
+  @Test(.needs(.root)) func `refuses a symbolic link of another user`() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("mine", to: "a")
+    try FileManager.default.createSymbolicLink(atPath: folder.path("b"), withDestinationPath: "a")
+    try #require(lchown(folder.path("b"), 65_534, 65_534) == 0)
+
+    #expect(throws: UsageError.self) { try OutputFile(folder.path("b")) }
+    #expect(try folder.contents("a") == Data("mine".utf8) && folder.names == ["a", "b"])
+  }
+
   @Test func `writes to a device instead of replacing it`() throws {
     let file = try OutputFile("/dev/null")
     try file.write(Data("x".utf8))

@@ -151,7 +151,7 @@ enum CacheDecision: Sendable, Equatable {
 extension CacheEntry {
   /// Whether the rest of a partial response can be requested and appended (RFC 9111 §3.4).
   var isExtensible: Bool {
-    guard let part, part.first == 0, let tag = entityTag, EntityTag.isStrong(tag) else { return false }
+    guard let part, part.first == 0, Validators.strongTag(headers) != nil else { return false }
     return part.complete.map { part.last < $0 - 1 } ?? true
   }
 }

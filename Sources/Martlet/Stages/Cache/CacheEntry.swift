@@ -9,6 +9,8 @@ struct CacheEntry: Sendable, Equatable {
     var last: Int64
     /// The length of the whole representation, if it is known.
     var complete: Int64?
+
+    var count: Int64 { last - first + 1 }
   }
 
   /// The URL of the request, for listings of a cache.
@@ -42,4 +44,33 @@ struct CacheEntry: Sendable, Equatable {
   var entityTag: String? { headers[wire: "ETag"] }
   var lastModified: String? { headers["Last-Modified"].flatMap { HTTPDate($0) == nil ? nil : $0 } }
   var hasValidator: Bool { entityTag != nil || lastModified != nil }
+
+  /// The version of the representation that the stored bytes belong to.
+  var version: RepresentationVersion { RepresentationVersion(headers, size: size) }
+}
+
+extension CacheEntry {
+  /// The stored bytes, as positions in the representation; `nil` if there are none.
+  var held: ClosedRange<Int64>? {
+    if let part { return 0 <= part.first && part.first <= part.last ? part.first...part.last : nil }
+    return bodyLength > 0 ? 0...(bodyLength - 1) : nil
+  }
+
+  /// The size of the representation, if it is known.
+  var size: Int64? { part == nil ? bodyLength : part?.complete }
+
+  /// The bytes of a range, if all of them are stored.
+  func bytes(for range: ByteRange) -> ClosedRange<Int64>? {
+    guard let held else { return nil }
+    let wanted: ClosedRange<Int64>?
+    if let size {
+      wanted = range.bytes(of: size)
+    } else if case .from(let start, let end?) = range {
+      wanted = start...end
+    } else {
+      wanted = nil
+    }
+    guard let wanted, held.contains(wanted.lowerBound), held.contains(wanted.upperBound) else { return nil }
+    return wanted
+  }
 }

@@ -54,17 +54,27 @@ enum CacheRules {
   }
 
   /// The stored fields, updated by those of a 304 or a HEAD response unless they describe the body (RFC 9111 §3.2).
+  ///
+  /// The `Content-Digest` of a 304 or HEAD response covers its own empty content, and the `Repr-Digest` covers encoded
+  /// bytes (RFC 9530 §2, §3), while a decoded body may be stored.
   static func updated(_ stored: HTTPHeaders, by new: HTTPHeaders) -> HTTPHeaders {
-    let fixed: Set = ["content-length", "content-encoding", "content-type", "content-range"]
+    let fixed: Set = [
+      "content-length", "content-encoding", "content-type", "content-range", "content-digest", "repr-digest",
+    ]
     let fields = storable(new).filter { !fixed.contains(FieldSyntax.lowercased($0.name)) }
     let names = Set(fields.map { FieldSyntax.lowercased($0.name) })
     return HTTPHeaders(stored.filter { !names.contains(FieldSyntax.lowercased($0.name)) } + fields)
   }
 
+  /// The entity tags for `If-None-Match`.
+  static func conditions(_ entries: [CacheEntry]) -> [String] {
+    Array(Set(entries.lazy.filter { $0.part == nil }.compactMap(\.entityTag))).sorted()
+  }
+
   /// The entries that a 304 confirms (RFC 9111 §4.3.4).
   ///
   /// With an entity tag, these are the entries with the same tag, by strong comparison if it is strong. Otherwise it is
-  /// the entry that was revalidated, unless its `Last-Modified` differs.
+  /// the entry that was revalidated, unless its `Last-Modified` differs, or the request had several tags.
   static func confirmed(by headers: HTTPHeaders, _ entries: [CacheEntry], asked: Int) -> [Int] {
     if let tag = headers[wire: "ETag"] {
       let isStrong = EntityTag.isStrong(tag)
@@ -73,6 +83,8 @@ enum CacheRules {
         return isStrong ? own == tag : EntityTag.isSame(own, tag)
       }
     }
+    // The server must send the tag that matched (RFC 9110 §15.4.5); without it, that could be any of them.
+    guard conditions(entries).count <= 1 else { return [] }
     if let date = headers["Last-Modified"], entries[asked].lastModified != nil {
       return entries[asked].lastModified == date ? [asked] : []
     }

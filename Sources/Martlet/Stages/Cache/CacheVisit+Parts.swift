@@ -6,9 +6,9 @@ extension CacheVisit {
   @inline(never) func complete(
     _ candidate: CacheCandidate, _ lease: CacheFlights.Lease?
   ) async throws -> StreamedResponse {
-    guard let part = candidate.entry.part, let tag = candidate.entry.entityTag else {
-      return try await fetch(.incomplete, previous: nil, lease)
-    }
+    guard candidate.entry.isExtensible, let part = candidate.entry.part, candidate.record.body.count == part.count,
+      let tag = Validators.strongTag(candidate.entry.headers)
+    else { return try await fetch(.incomplete, previous: nil, lease) }
     var asking = request
     asking.headers["Range"] = "bytes=\(part.last + 1)-"
     asking.headers[wire: "If-Range"] = tag
@@ -21,11 +21,11 @@ extension CacheVisit {
     guard response.status == .partialContent else {
       return await received(response, askedAt: askedAt, previous: nil, lease: lease)
     }
-    guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
-      bytes.lowerBound == part.last + 1, response.headers[wire: "ETag"] ?? tag == tag,
-      let size = range.size ?? part.complete, bytes.upperBound == size - 1,
-      response.headers["Content-Encoding"] == candidate.entry.headers["Content-Encoding"]
-    else { return try await fetch(.incomplete, previous: nil, lease) }
+    let verdict = RangeRules.judge(
+      response.headers, from: part.last + 1, of: candidate.entry.version, by: .tagAndSize)
+    guard case .range(let range, let size?) = verdict, range.upperBound == size, !response.wasCompressed else {
+      return try await fetch(.incomplete, previous: nil, lease)
+    }
     response.status = .ok
     response.reasonPhrase = nil
     response.source = .revalidated
@@ -33,29 +33,31 @@ extension CacheVisit {
     response.headers = CacheRules.updated(candidate.entry.headers, by: response.headers)
     response.headers[wires: "Set-Cookie"] = set
     response.headers.remove("Content-Range")
+    // It covers one of the ranges (RFC 9530 §2).
+    response.headers.remove("Content-Digest")
     response.headers["Content-Length"] = "\(size)"
     // The trailers belong to the part.
     response.trailers = [:]
-    response.body = response.body.preceded(by: candidate.record.body.responseBody(nil, context))
+    response.body = response.body.of(Int64(range.count)).preceded(by: candidate.record.body.responseBody(nil, context))
     return await stored(response, askedAt: askedAt, previous: nil, lease: lease)
   }
 
   /// The stored bytes that precede a new part, if both can be combined; the entry becomes that of the combination.
   func joined(_ previous: CacheCandidate, _ entry: inout CacheEntry) -> CachedBody? {
     guard let part = entry.part, let old = previous.entry.part, previous.entry.status == 206,
-      let tag = entry.entityTag, EntityTag.isStrong(tag), tag == previous.entry.entityTag,
-      old.last + 1 == part.first, entry.headers["Content-Encoding"] == previous.entry.headers["Content-Encoding"],
-      case .data = previous.record.body
+      old.last + 1 == part.first, case .data(let data) = previous.record.body, Int64(data.count) == old.count,
+      RangeRules.difference(of: entry.version, from: previous.entry.version, by: .tagAndSize) == nil
     else { return nil }
-    entry.part = CacheEntry.Part(first: old.first, last: part.last, complete: part.complete ?? old.complete)
+    entry.part = CacheEntry.Part(first: old.first, last: part.last, complete: part.complete)
+    entry.headers.remove("Content-Digest")
     entry.headers["Content-Range"] = "bytes \(old.first)-\(part.last)/\(entry.part?.complete.map { "\($0)" } ?? "*")"
     return previous.record.body
   }
 
   /// Whether to keep the stored response, because it is complete and the new one is not.
   func isKept(_ previous: CacheCandidate?, insteadOf entry: CacheEntry) -> Bool {
-    guard let previous, entry.part != nil, previous.entry.part == nil, let tag = entry.entityTag else { return false }
-    return EntityTag.isStrong(tag) && tag == previous.entry.entityTag
+    guard let previous, entry.part != nil, previous.entry.part == nil else { return false }
+    return RangeRules.difference(of: entry.version, from: previous.entry.version, by: .tagAndSize) == nil
   }
 
   /// Updates or invalidates the stored responses to `GET` after a `HEAD` (RFC 9111 §4.3.5).
@@ -116,6 +118,27 @@ extension CachedBody {
 }
 
 extension ResponseBody {
+  /// The same body, which throws unless it has exactly this number of bytes.
+  fileprivate func of(_ count: Int64) -> ResponseBody {
+    if let data = immediate, Int64(data.count) == count { return self }
+    let received = Locked<Int64>(0)
+    func counted(_ pull: @escaping @Sendable () async throws -> Data?) -> @Sendable () async throws -> Data? {
+      {
+        let piece = try await pull()
+        let sum = received.withLock { sum in
+          sum += Int64(piece?.count ?? 0)
+          return sum
+        }
+        guard sum < count ? piece != nil : sum == count else {
+          throw HTTPError(
+            .protocolViolation, "the range has \(sum) bytes, and \(count) by its Content-Range", phase: .receiving)
+        }
+        return piece
+      }
+    }
+    return immediate == nil ? mapped(counted) : ResponseBody(next: counted(makePull()))
+  }
+
   /// The concatenation of another body and this one.
   func preceded(by other: ResponseBody) -> ResponseBody {
     if let first = other.immediate, let second = immediate { return ResponseBody(first + second) }

@@ -157,6 +157,8 @@ final class CacheVisit: Sendable {
       let size = entry.size.map { "\($0)" } ?? "*"
       head.headers["Content-Range"] = "bytes \(wanted.lowerBound)-\(wanted.upperBound)/\(size)"
       head.headers["Content-Length"] = "\(wanted.upperBound - wanted.lowerBound + 1)"
+      // It covers the whole content (RFC 9530 §2).
+      head.headers.remove("Content-Digest")
       let first = entry.part?.first ?? 0
       bytes = (wanted.lowerBound - first)...(wanted.upperBound - first)
     }
@@ -218,8 +220,8 @@ final class CacheVisit: Sendable {
   ) async throws -> StreamedResponse {
     offer(candidates[index])
     var asking = request
-    let tags = candidates.filter { $0.entry.part == nil }.compactMap(\.entry.entityTag)
-    if !tags.isEmpty { asking.headers[wire: "If-None-Match"] = Array(Set(tags)).sorted().joined(separator: ", ") }
+    let tags = CacheRules.conditions(candidates.map(\.entry))
+    if !tags.isEmpty { asking.headers[wire: "If-None-Match"] = tags.joined(separator: ", ") }
     if let date = candidates[index].entry.lastModified { asking.headers["If-Modified-Since"] = date }
     let askedAt = now
     var response = try await send(asking, lease)
@@ -312,7 +314,7 @@ final class CacheVisit: Sendable {
     let freshness = Freshness(entry, at: now)
     context.call.explain(
       .cache(.stored(Explanation.Freshness(freshness), isPermanent: cache.lasts && shelf === cache.permanent)))
-    let expected = entry.part.map { $0.last - $0.first + 1 } ?? response.headers.contentLength
+    let expected = entry.part?.count ?? response.headers.contentLength
     // A response that is not fresh cannot serve the waiting requests, so they stop waiting now.
     if !freshness.isFresh { lease?.end(.notStored) }
     entry.bodyLength = expected ?? 0
@@ -362,7 +364,9 @@ final class CacheVisit: Sendable {
       else { return .failure(.unknownPart) }
       part = CacheEntry.Part(first: bytes.lowerBound, last: bytes.upperBound, complete: range.size)
     }
-    let headers = CacheRules.storable(response.headers, ignoresServer: ignoresServer)
+    var headers = CacheRules.storable(response.headers, ignoresServer: ignoresServer)
+    // They cover the encoded bytes (RFC 9530 §2, §3), which are not those that are stored.
+    if response.wasCompressed { for name in ["Repr-Digest", "Content-Digest"] { headers.remove(name) } }
     let names = Selection.names(headers) ?? []
     let entry = CacheEntry(
       url: query.url, status: status, reasonPhrase: response.reasonPhrase ?? "", headers: headers,

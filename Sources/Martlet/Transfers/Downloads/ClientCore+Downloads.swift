@@ -67,39 +67,54 @@ extension ClientCore {
       do {
         try await share(job, call)
         if job.isComplete { return try judge(job, call) }
-        try job.restart("something is left that nobody fetches")
+        job.continueAlone()
       } catch let change as DownloadJob.Changed {
         try job.restart(change.reason)
       }
     }
   }
 
-  /// Fetches the missing bytes over several connections.
+  /// Fetches the missing bytes over several connections, as far as the server allows that.
   private func share(_ job: DownloadJob, _ call: Call) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<job.options.segments { group.addTask { try await self.help(job, call) } }
+      for _ in 0..<job.options.segments { group.addTask { try await self.fetchSegments(job, call) } }
       try await group.waitForAll()
     }
   }
 
-  /// Fetches parts over one of several connections, each part with a separate call.
-  private func help(_ job: DownloadJob, _ call: Call) async throws {
+  /// Fetches segments over one of several connections, each segment with a separate call.
+  ///
+  /// A refused or broken connection returns its segment, which the other connections or the call itself then fetch.
+  private func fetchSegments(_ job: DownloadJob, _ call: Call) async throws {
     while job.hasWork {
-      try call.abortSource.check()
-      var options = call.options.source
-      options.onProgress = nil
-      let helper = try begin(call.request, options: options, isManaged: false)
-      let token = call.abortSource.onAbort { helper.abort($0) }
-      defer { call.abortSource.remove(token) }
-      try await withTaskCancellationHandler {
-        try await ending(helper) {
-          let response = try await Pipeline.run(helper, .file(job, .helper))
-          guard response.status.isSuccess else { throw try await refusal(response, helper) }
-          return ((), nil, response.status)
+      do {
+        try await fetchSegment(job, call)
+      } catch {
+        try call.abortSource.check()
+        switch error {
+        case is CancellationError, is DownloadJob.Changed: throw error
+        case let error as HTTPError where error.kind == .file || error.kind == .bodyTooLarge: throw error
+        default: return
         }
-      } onCancel: {
-        helper.abort(CancellationError())
       }
+    }
+  }
+
+  private func fetchSegment(_ job: DownloadJob, _ call: Call) async throws {
+    try call.abortSource.check()
+    var options = call.options.source
+    options.onProgress = nil
+    let helper = try begin(call.request, options: options, isManaged: false)
+    let token = call.abortSource.onAbort { helper.abort($0) }
+    defer { call.abortSource.remove(token) }
+    try await withTaskCancellationHandler {
+      try await ending(helper) {
+        let response = try await Pipeline.run(helper, .file(job, .helper))
+        guard response.status.isSuccess else { throw try await refusal(response, helper) }
+        return ((), nil, response.status)
+      }
+    } onCancel: {
+      helper.abort(CancellationError())
     }
   }
 

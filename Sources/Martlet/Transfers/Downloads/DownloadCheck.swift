@@ -1,14 +1,13 @@
-import MartletBase
 import Foundation
 
 /// Verifies a file by the SHA-256 digests that caller and server gave.
 struct DownloadCheck: Sendable {
   private var expectations: [(source: String, digits: String)] = []
 
-  /// The digests come from the caller, and from `Repr-Digest` and `Content-Digest` (RFC 9530), as in `sha-256=:…:`.
-  init(_ checksum: DownloadOptions.Checksum?, digests: [String]) {
+  /// The digests come from the caller, and from `Repr-Digest` or `Content-Digest` (RFC 9530).
+  init(_ checksum: DownloadOptions.Checksum?, digest: String?) {
     if let checksum { expectations.append(("the checksum", checksum.digits)) }
-    for digest in digests.lazy.compactMap(Self.sha256) { expectations.append(("the server's digest field", digest)) }
+    if let digest { expectations.append(("the server's digest field", digest)) }
   }
 
   var isEmpty: Bool { expectations.isEmpty }
@@ -30,21 +29,5 @@ struct DownloadCheck: Sendable {
         .checksumMismatch, "the SHA-256 of the file is \(found), and by \(source) it should be \(digits)",
         phase: .receiving)
     }
-  }
-
-  /// The digits of `sha-256` in a dictionary of byte sequences (RFC 8941 §3.2, §3.3.5).
-  ///
-  /// `nil` if it is missing or malformed: an unreadable field is ignored.
-  static func sha256(_ field: String) -> String? {
-    for member in field.split(separator: ",") {
-      let text = FieldSyntax.trimmed(member)
-      guard let sign = text.firstIndex(of: "="), FieldSyntax.isSameName(text[..<sign], "sha-256") else { continue }
-      let value = text[text.index(after: sign)...].prefix { $0 != ";" }
-      guard value.utf8.count > 2, value.first == ":", value.last == ":",
-        let bytes = Data(base64Encoded: String(value.dropFirst().dropLast())), bytes.count == 32
-      else { continue }
-      return SHA256Stream.text(bytes)
-    }
-    return nil
   }
 }

@@ -18,7 +18,8 @@ final class DownloadJob: Sendable {
     var isSplit = false
     var resumedAt: Int64 = 0
     var head: StreamedResponse?
-    var digests: [String] = []
+    /// Whether additional connections were refused, so one connection fetches the rest.
+    var isAlone = false
   }
 
   enum Role: Sendable {
@@ -65,9 +66,6 @@ final class DownloadJob: Sendable {
   /// The last response, without its body.
   var head: StreamedResponse? { state.withLock { $0.head } }
 
-  /// The server's digest fields for the whole file.
-  var digests: [String] { state.withLock { $0.digests } }
-
   // MARK: Work
 
   /// Reserves the next work, or returns `nil` if there is none for this role.
@@ -93,7 +91,7 @@ final class DownloadJob: Sendable {
         guard !state.isConfirmed, role == .first, length > 0 else { return nil }
         return DownloadWork(start: length - 1, end: length, isRange: true, validator: validator)
       }
-      let isParallel = options.segments > 1 && state.restarts == 0
+      let isParallel = options.segments > 1 && state.restarts == 0 && !state.isAlone
       if isParallel && state.isConfirmed { state.isSplit = true }
       // Once several connections have work, only they do it.
       guard !state.isSplit || role == .helper else { return nil }
@@ -134,6 +132,14 @@ final class DownloadJob: Sendable {
     }
   }
 
+  /// Fetches the rest over one connection, because the additional ones were refused.
+  func continueAlone() {
+    state.withLock { state in
+      state.isAlone = true
+      state.isSplit = false
+    }
+  }
+
   /// Starts again with one connection; existing bytes are dropped when other ones arrive.
   func restart(_ reason: String) throws {
     part.change { $0.describe([:], length: nil, isResumable: false) }
@@ -155,7 +161,10 @@ final class DownloadJob: Sendable {
   ///
   /// Returns `false` for any other response, and does not read its body.
   func receive(_ response: StreamedResponse, for work: DownloadWork, _ role: Role) async throws -> Bool {
-    let verdict = DownloadRules.judge(response.status, response.headers, asked: work, record: part.record)
+    var verdict = DownloadRules.judge(
+      response.status, response.headers, asked: work, record: part.record, hasChecksum: options.checksum != nil)
+    // Foundation's own loader decodes every body.
+    if case .part = verdict, response.wasCompressed { verdict = .restart("the range was decoded") }
     switch verdict {
     case .other: return false
     case .violation(let what): throw HTTPError(.protocolViolation, what, phase: .receiving)
@@ -179,9 +188,8 @@ final class DownloadJob: Sendable {
     try checkSize(length ?? 0)
     try begin(response, length)
     try part.checkRoom(for: length ?? 0)
-    keep(response)
     // With a checksum the file has to be read anyway, so it is copied as well.
-    if let file = response.bodyFile, let length, options.checksum == nil, digests.isEmpty, part.adopt(file) {
+    if let file = response.bodyFile, let length, options.checksum == nil, part.record.digest == nil, part.adopt(file) {
       part.change { $0.length = length }
       return state.withLock { $0.isComplete = true }
     }
@@ -201,9 +209,8 @@ final class DownloadJob: Sendable {
     _ response: StreamedResponse, _ range: Range<Int64>, _ size: Int64?, _ work: DownloadWork
   ) async throws {
     try checkSize(size ?? range.upperBound)
-    if work.validator == nil { try begin(response, size) } else if let size { part.change { $0.length = size } }
+    if work.validator == nil { try begin(response, size) } else { confirm(response, size) }
     try part.checkRoom(for: (part.record.length ?? range.upperBound) - part.record.written.count)
-    keep(response)
     let isWithoutValidator = part.record.validator == nil
     state.withLock {
       $0.isConfirmed = true
@@ -231,7 +238,11 @@ final class DownloadJob: Sendable {
   /// Starts a new version of the file.
   private func begin(_ response: StreamedResponse, _ length: Int64?) throws {
     let isGood = isResumable && response.source != .fallback && !response.wasCompressed
-    try part.start { $0.describe(response.headers, length: length, isResumable: isGood) }
+    try part.start {
+      $0.describe(response.headers, length: length, isResumable: isGood)
+      $0.digest = Self.digest(of: response)
+    }
+    keep(response)
     state.withLock {
       $0.isDescribed = true
       $0.isConfirmed = true
@@ -258,12 +269,25 @@ final class DownloadJob: Sendable {
     head.body = ResponseBody()
     // They would be the trailers of the last part.
     if response.status == 206 { head.trailers = [:] }
-    var digests = response.headers[all: "Repr-Digest"]
-    if response.status != 206 && !response.wasCompressed { digests += response.headers[all: "Content-Digest"] }
-    state.withLock {
-      $0.head = head
-      $0.digests = digests
+    state.withLock { $0.head = head }
+  }
+
+  /// Processes the head of a further range of the same version.
+  private func confirm(_ response: StreamedResponse, _ size: Int64?) {
+    part.change {
+      if let size { $0.length = size }
+      $0.digest = $0.digest ?? Self.digest(of: response)
     }
+    keep(response)
+  }
+
+  /// The server's digest of the bytes of the whole file.
+  ///
+  /// `nil` if the body was decoded, because both fields cover the encoded bytes (RFC 9530 §2, §3).
+  private static func digest(of response: StreamedResponse) -> String? {
+    guard !response.wasCompressed else { return nil }
+    let digest = DigestField.sha256(response.headers[all: "Repr-Digest"])
+    return digest ?? (response.status == 206 ? nil : DigestField.sha256(response.headers[all: "Content-Digest"]))
   }
 }
 
@@ -273,7 +297,7 @@ extension DownloadJob {
     let head = head ?? StreamedResponse(status: .ok, request: asked)
     let response = head.whole(Data(), asked: asked, decoder: decoder)
     let length = part.record.length ?? part.record.written.prefix
-    let check = DownloadCheck(options.checksum, digests: digests)
+    let check = DownloadCheck(options.checksum, digest: part.record.digest)
     let modified = options.keepsModificationDate ? response.headers["Last-Modified"].flatMap { HTTPDate($0) } : nil
     let path = try await onFileQueue { [part] () throws(HTTPError) in
       do throws(HTTPError) {

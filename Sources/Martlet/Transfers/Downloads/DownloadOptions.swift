@@ -20,7 +20,8 @@ public struct DownloadOptions: Sendable {
     case never
     /// Like ``automatic``, even if it came from another URL: for links that are signed anew each time.
     ///
-    /// Only its validator (`ETag` or `Last-Modified`) then shows whether the file is the same.
+    /// The server must repeat its validator (`ETag` or `Last-Modified`) and its size, unless there is a
+    /// ``DownloadOptions/checksum``. Otherwise the partial download is replaced.
     case fromAnyURL
   }
 
@@ -45,13 +46,14 @@ public struct DownloadOptions: Sendable {
 
   /// The number of connections for a large file, 1 to 16; 1 by default.
   ///
-  /// More than one is used only for a large file, if the server supports ranges and sends a validator. Otherwise one
-  /// connection is used.
+  /// More than one is used only for a large file, if the server supports ranges, sends a validator and accepts the
+  /// additional connections. Otherwise one connection is used.
   public var segments = 1
 
   /// The expected checksum of the file; `nil` by default.
   ///
-  /// A `Repr-Digest` or `Content-Digest` of the server's (RFC 9530) with `sha-256` is always checked.
+  /// It is compared with the file as it is saved. A `Repr-Digest` or `Content-Digest` of the server with `sha-256`
+  /// (RFC 9530) is verified as well, unless the body was decoded: both fields cover the encoded bytes.
   public var checksum: DownloadOptions.Checksum?
 
   /// The folder for the partial file; by default that of the finished file.

@@ -25,26 +25,29 @@ struct DownloadPlace: Sendable {
     }
     let temporary = FileManager.default.temporaryDirectory
     let target = destination ?? temporary
-    let targetPath = Self.path(target)
-    let facts = DiskCalls.targetFacts(targetPath)
+    let named = Self.path(target)
+    let facts = DiskCalls.targetFacts(named)
     let isFolder = destination == nil || target.hasDirectoryPath || facts?.isFolder == true
-    let folder = isFolder ? target : target.deletingLastPathComponent()
-    self.folder = Self.path(folder)
+    if let facts, !isFolder, !facts.isFile {
+      throw HTTPError(.file, "\(PrivateFile.shown(named)) is not a plain file")
+    }
+    // A symbolic link stays, and the file that it names is replaced.
+    let targetPath = isFolder ? named : try DiskCalls.resolved(named)
+    let (parent, last) = DiskCalls.split(targetPath)
+    folder = isFolder ? named : parent.utf8.count > 1 ? String(parent.dropLast()) : parent
     isFindable = destination != nil
     path = isFolder ? nil : targetPath
     overwrite = options.overwrite ?? (isFolder ? .rename : .replace)
     try Self.check(self.folder)
     // Opened once before anything is sent, because the name of the finished file will be synced.
     _ = try ParentFolder(of: Self.join(self.folder, "a"))
-    let last = target.lastPathComponent
     guard isFolder || last.utf8.count <= SafeFilename.maximumBytes else {
       throw HTTPError(
         .file,
         "\(PrivateFile.shown(last)) is a name of \(last.utf8.count) bytes; \(SafeFilename.maximumBytes) are the most")
     }
-    if let facts, !isFolder {
-      guard facts.isFile else { throw HTTPError(.file, "\(PrivateFile.shown(targetPath)) is not a plain file") }
-      if overwrite == .fail { throw HTTPError(.file, "\(PrivateFile.shown(targetPath)) is there already") }
+    if facts != nil, !isFolder, overwrite == .fail {
+      throw HTTPError(.file, "\(PrivateFile.shown(named)) is there already")
     }
     let partFolder = options.partFolder.map { Self.path($0.standardizedFileURL) } ?? self.folder
     if options.partFolder != nil {

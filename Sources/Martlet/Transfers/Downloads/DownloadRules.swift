@@ -1,4 +1,3 @@
-import MartletBase
 import Foundation
 
 /// The next request of a download.
@@ -39,51 +38,44 @@ enum DownloadRules {
     case violation(String)
   }
 
+  /// Judges a response to a request for `asked`.
+  ///
+  /// A checksum of the caller shows whether bytes from another URL belong to the file. Their validator and size then need
+  /// no repetition.
   static func judge(
-    _ status: HTTPStatus, _ headers: HTTPHeaders, asked: DownloadWork, record: PartRecord
+    _ status: HTTPStatus, _ headers: HTTPHeaders, asked: DownloadWork, record: PartRecord, hasChecksum: Bool = false
   ) -> Verdict {
+    let evidence: RangeRules.Evidence = record.isFromOtherURL == true && !hasChecksum ? .repetition : .condition
     switch status.rawValue {
-    case 206: return judgePart(headers, asked, record)
+    case 206:
+      guard asked.isRange else { return .violation("unexpected 206 Partial Content: no range was requested") }
+      let version = asked.validator == nil ? nil : record.knownVersion
+      switch RangeRules.judge(headers, from: asked.start, to: asked.end, of: version, by: evidence) {
+      case .range(let range, let size): return .part(range, size: size)
+      case .mismatch(let reason): return .restart(reason)
+      }
     case 204, 205: return .whole(length: 0)
     case 200...299: return .whole(length: headers.contentLength)
     case 416 where asked.isRange:
-      // All bytes of a file of unknown size exist already.
-      let range = headers["Content-Range"].flatMap { ContentRange($0) }
-      if asked.end == nil, asked.validator != nil, let size = range?.size, size == asked.start {
-        return .complete(size)
-      }
-      return .restart("the server has no such range")
+      return isComplete(headers, asked, record, evidence)
+        ? .complete(asked.start) : .restart("the server does not have the range")
     default: return .other
     }
   }
 
-  private static func judgePart(_ headers: HTTPHeaders, _ asked: DownloadWork, _ record: PartRecord) -> Verdict {
-    guard asked.isRange else { return .violation("a part (206) came, and none was asked for") }
-    let fields = headers[all: "Content-Range"]
-    guard fields.count == 1, let content = ContentRange(fields[0]), let bytes = content.range else {
-      return .restart("a part (206) came without a Content-Range that says which one")
-    }
-    guard bytes.lowerBound == asked.start else {
-      return .restart("the part begins at \(bytes.lowerBound), and \(asked.start) was asked for")
-    }
-    if let end = asked.end, bytes.upperBound >= end {
-      return .restart("the part ends at \(bytes.upperBound), and \(end - 1) was asked for")
-    }
-    if let length = headers.contentLength, length != content.length {
-      return .restart("the part has \(content.length) bytes by its Content-Range, and \(length) by its Content-Length")
-    }
-    if asked.validator != nil {
-      if let size = content.size, let length = record.length, size != length {
-        return .restart("the file has \(size) bytes now, and had \(length)")
-      }
-      let tag = headers[wire: "ETag"].map { String(FieldSyntax.trimmed($0)) }
-      if let tag, let known = record.entityTag, tag != known { return .restart("the file has changed") }
-      if record.entityTag == nil, let known = record.lastModified,
-        let date = headers["Last-Modified"].map({ String(FieldSyntax.trimmed($0)) }), date != known
-      {
-        return .restart("the file has changed")
-      }
-    }
-    return .part(bytes.lowerBound..<(bytes.upperBound + 1), size: content.size)
+  /// Whether a 416 shows that all bytes of a file of unknown size exist already.
+  ///
+  /// A server that ignores `If-Range` may mean another version, so the validator must be repeated.
+  private static func isComplete(
+    _ headers: HTTPHeaders, _ asked: DownloadWork, _ record: PartRecord, _ evidence: RangeRules.Evidence
+  ) -> Bool {
+    guard asked.end == nil, asked.validator != nil,
+      headers["Content-Range"].flatMap({ ContentRange($0) })?.size == asked.start
+    else { return false }
+    // The other fields describe the text of the error.
+    let version = RepresentationVersion(
+      entityTag: Validators.tag(headers), lastModified: Validators.date(headers), size: asked.start,
+      coding: record.coding ?? "")
+    return RangeRules.difference(of: version, from: record.knownVersion, by: evidence) == nil
   }
 }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A downloaded file.
 public struct DownloadedFile: Sendable {
-  /// The location of the file.
+  /// The location of the file, without a symbolic link at its end.
   public let url: URL
   /// Its size in bytes.
   public let byteCount: Int64

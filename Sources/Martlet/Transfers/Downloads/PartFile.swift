@@ -74,6 +74,7 @@ final class PartFile: Sendable {
       record = found
       record.written = found.reliable(size: size, boot: MachineRun.current)
       record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
+      if found.url != url { record.isFromOtherURL = true }
       record.url = url
     }
     locked.setMode(0o600)

@@ -14,8 +14,16 @@ struct PartRecord: Codable, Equatable, Sendable {
   var name: String?
   /// A strong entity tag (RFC 9110 §8.8.3).
   var entityTag: String?
+  /// A weak entity tag, which only shows a change.
+  var weakTag: String?
   /// `Last-Modified`, if it counts as a strong validator (RFC 9110 §8.8.2.2).
   var lastModified: String?
+  /// The content codings of the bytes; `nil` without any.
+  var coding: String?
+  /// The server's SHA-256 of the bytes of the whole file, in hexadecimal digits.
+  var digest: String?
+  /// Whether the bytes came from another URL; `nil` if not.
+  var isFromOtherURL: Bool?
   /// The number of bytes of the whole file, if the server has sent it.
   var length: Int64?
   var written = ByteSpans()
@@ -30,6 +38,12 @@ struct PartRecord: Codable, Equatable, Sendable {
 
   /// The validator for a request for a part, or `nil` if the server sent no strong one.
   var validator: String? { entityTag ?? lastModified }
+
+  /// The version of the file that the bytes belong to.
+  var knownVersion: RepresentationVersion {
+    RepresentationVersion(
+      entityTag: entityTag ?? weakTag, lastModified: lastModified, size: length, coding: coding ?? "", digest: digest)
+  }
 
   /// The bytes that certainly exist, by the file size and the current boot.
   func reliable(size: Int64, boot now: String?) -> ByteSpans {
@@ -69,28 +83,17 @@ struct PartRecord: Codable, Equatable, Sendable {
     try PrivateFile.replace(path, with: data, by: path + ".new", isSynced: false)
   }
 
+  /// Describes a new version of the file, from the head of its first response.
   mutating func describe(_ headers: HTTPHeaders, length: Int64?, isResumable: Bool) {
+    let tag = isResumable ? Validators.tag(headers) : nil
+    let isStrong = tag.map { EntityTag.isStrong($0) } ?? false
+    let coding = RepresentationVersion.coding(headers)
     self.length = length
-    entityTag = isResumable ? Validators.strongTag(headers) : nil
+    entityTag = isStrong ? tag : nil
+    weakTag = isStrong ? nil : tag
     lastModified = isResumable ? Validators.strongDate(headers) : nil
-  }
-}
-
-/// The validators of a representation (RFC 9110 §8.8).
-enum Validators {
-  /// The entity tag as ``WireText``, if it is strong: equal tags then mean equal bytes (RFC 9110 §8.8.3).
-  static func strongTag(_ headers: HTTPHeaders) -> String? {
-    guard let tag = headers[wire: "ETag"].map({ String(FieldSyntax.trimmed($0)) }) else { return nil }
-    let isQuoted = tag.utf8.count >= 2 && tag.utf8.first == 0x22 && tag.utf8.last == 0x22
-    return isQuoted && tag.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } ? tag : nil
-  }
-
-  /// `Last-Modified`, if `Date` is later: the file has not changed twice in that second.
-  static func strongDate(_ headers: HTTPHeaders) -> String? {
-    guard let text = headers["Last-Modified"], let modified = HTTPDate(text),
-      let date = headers["Date"].flatMap({ HTTPDate($0) }),
-      modified < date
-    else { return nil }
-    return String(FieldSyntax.trimmed(text))
+    self.coding = coding.isEmpty ? nil : coding
+    digest = nil
+    isFromOtherURL = nil
   }
 }

@@ -40,29 +40,3 @@ enum ByteRange: Sendable, Equatable {
     }
   }
 }
-
-extension CacheEntry {
-  /// The stored bytes, as positions in the representation; `nil` if there are none.
-  var held: ClosedRange<Int64>? {
-    if let part { return 0 <= part.first && part.first <= part.last ? part.first...part.last : nil }
-    return bodyLength > 0 ? 0...(bodyLength - 1) : nil
-  }
-
-  /// The size of the representation, if it is known.
-  var size: Int64? { part == nil ? bodyLength : part?.complete }
-
-  /// The bytes of a range, if all of them are stored.
-  func bytes(for range: ByteRange) -> ClosedRange<Int64>? {
-    guard let held else { return nil }
-    let wanted: ClosedRange<Int64>?
-    if let size {
-      wanted = range.bytes(of: size)
-    } else if case .from(let start, let end?) = range {
-      wanted = start...end
-    } else {
-      wanted = nil
-    }
-    guard let wanted, held.contains(wanted.lowerBound), held.contains(wanted.upperBound) else { return nil }
-    return wanted
-  }
-}

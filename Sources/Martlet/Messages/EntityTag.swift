@@ -7,8 +7,12 @@ enum EntityTag {
     opaque(left).elementsEqual(opaque(right))
   }
 
-  /// Whether the tag is strong: it then identifies the exact bytes.
-  static func isStrong(_ tag: String) -> Bool { !tag.utf8.starts(with: "W/".utf8) }
+  /// Whether the tag is strong and well-formed: equal tags then mean equal bytes.
+  static func isStrong(_ tag: String) -> Bool {
+    let octets = tag.utf8
+    guard octets.count >= 2, octets.first == UInt8(ascii: "\""), octets.last == UInt8(ascii: "\"") else { return false }
+    return octets.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+  }
 
   private static func opaque(_ tag: some StringProtocol) -> Substring.UTF8View {
     let text = FieldSyntax.trimmed(tag).utf8
