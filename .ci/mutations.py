@@ -906,6 +906,14 @@ area(
      "guard !state.isFinishing else { return HTTPError(",
      'guard !state.isFinishing || mutant("queue-takes-after-finish") else { return HTTPError(',
      "RequestQueueTests"),
+    ("queue-release-stays-paused", "QueueCore",
+     "    state.withLock { $0.isReleased = true }\n    resume()\n",
+     '    state.withLock { $0.isReleased = true }\n    if !mutant("queue-release-stays-paused") { resume() }\n',
+     "ReleasedOwnersTests"),
+    ("queue-release-ends-nothing", "QueueCore",
+     "guard state.isFinishing || state.isReleased,",
+     'guard state.isFinishing || state.isReleased && !mutant("queue-release-ends-nothing"),',
+     "ReleasedOwnersTests"),
     ("queue-host-stays-parked", "QueueTable",
      "      running[entry.host] = left > 0 ? left : nil\n      unpark(entry.host)",
      "      running[entry.host] = left > 0 ? left : nil\n"
@@ -1182,4 +1190,16 @@ area(
      "guard number > period || number < period - 1 else { return }",
      'guard number > period || number < period - 1 && !mutant("budget-waits-for-fast-clock") else { return }',
      "DataBudgetTests"),
+)
+
+area(
+    "Bodies and their readers/",
+    ("hub-keeps-listeners", "OutcomeHub",
+     "func end() { continuation.finish() }",
+     'func end() { if !mutant("hub-keeps-listeners") { continuation.finish() } }',
+     "ReleasedOwnersTests"),
+    ("core-ends-quietly", "ClientCore",
+     "  deinit { changes.signal() }",
+     '  deinit { if !mutant("core-ends-quietly") { changes.signal() } }',
+     "ReleasedOwnersTests"),
 )
