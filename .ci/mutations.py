@@ -1183,9 +1183,12 @@ area(
      '    return mutant("hedge-takes-failure") || !RetryPolicy.isTransient(response.status)\n',
      "HedgeStageTests"),
     ("budget-forgets-others", "DataBudget",
-     "          for (tag, bytes) in unsaved { use.add(bytes, tag) }\n        }\n",
-     '          if mutant("budget-forgets-others") { use = DataUse() }\n'
-     "          for (tag, bytes) in unsaved { use.add(bytes, tag) }\n        }\n",
+     "        for (tag, bytes) in unsaved { use.add(bytes, tag) }\n      }\n",
+     '        if mutant("budget-forgets-others") { use = DataUse() }\n'
+     "        for (tag, bytes) in unsaved { use.add(bytes, tag) }\n      }\n",
+     "DataBudgetTests"),
+    ("budget-save-overtakes", "DataBudget",
+     "onFileQueue(queue) {", 'onFileQueue(mutant("budget-save-overtakes") ? .global() : queue) {',
      "DataBudgetTests"),
     ("budget-loses-failed-save", "DataBudget",
      "        state.unsaved.merge(unsaved) { $0.addingReportingOverflow($1).partialValue }\n",
