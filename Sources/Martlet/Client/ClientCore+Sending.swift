@@ -81,19 +81,25 @@ extension ClientCore {
     _ request: HTTPRequest, options: RequestOptions, _ body: @Sendable (StreamedResponse) async throws -> R
   ) async throws -> R {
     let call = try begin(request, options: options, isManaged: false)
+    // The request ends with the closure: a body that has left the closure keeps no connection.
+    defer { call.abortSource.abort(BodyReader.closed) }
     return try await withTaskCancellationHandler {
       try await ending(call) {
-        var response = try await Pipeline.run(call, .stream)
-        response.decoder = call.settings.configuration.decoder
-        if call.options.accepts.accepts(response.status) != true {
-          _ = try await accepted(response, call)
-        }
-        let result = try await body(response)
-        return (result, nil, response.status)
+        let response = try await opened(call)
+        defer { response.body.close() }
+        return (try await body(response), nil, response.status)
       }
     } onCancel: {
       call.abort(CancellationError())
     }
+  }
+
+  /// Performs a call until its response is accepted, whose body its caller reads.
+  func opened(_ call: Call) async throws -> StreamedResponse {
+    var response = try await Pipeline.run(call, .stream)
+    response.decoder = call.settings.configuration.decoder
+    if call.options.accepts.accepts(response.status) != true { _ = try await accepted(response, call) }
+    return response
   }
 
   /// Performs a call whose response is collected in memory.
