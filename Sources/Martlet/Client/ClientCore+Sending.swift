@@ -98,6 +98,8 @@ extension ClientCore {
   func opened(_ call: Call) async throws -> StreamedResponse {
     var response = try await Pipeline.run(call, .stream)
     response.decoder = call.settings.configuration.decoder
+    // The wait for a chunk that middleware creates ends with the call, as that for a chunk of an exchange.
+    if !call.settings.isAbortAware { response.body = response.body.abortable(call.abortSource) }
     if call.options.accepts.accepts(response.status) != true { _ = try await accepted(response, call) }
     return response
   }
@@ -130,9 +132,14 @@ extension ClientCore {
   }
 
   func accepted(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
-    // Usually the pipeline has read the body already.
-    if let data = streamed.body.immediate { return try judged(streamed, data, call) }
-    return try judged(streamed, try await streamed.body.collect(upTo: .max), call)
+    // The pipeline has read the body within its limits, unless middleware has replaced it.
+    if call.settings.isAbortAware, let data = streamed.body.immediate { return try judged(streamed, data, call) }
+    return try await limited(streamed, call)
+  }
+
+  @inline(never) private func limited(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
+    let response = try await CollectStage(isStreamed: false).limited(streamed, call)
+    return try judged(response, response.body.immediate ?? Data(), call)
   }
 
   @inline(never) private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {
