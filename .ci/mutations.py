@@ -1235,4 +1235,12 @@ area(
      "  deinit { changes.signal() }",
      '  deinit { if !mutant("core-ends-quietly") { changes.signal() } }',
      "ReleasedOwnersTests"),
+    ("termination-leaves-no-rest", "HTTPClient+Termination",
+     "      try? await Timeline(ContinuousClock()).pause(rest)\n",
+     '      if !mutant("termination-leaves-no-rest") { try? await Timeline(ContinuousClock()).pause(rest) }\n',
+     "TerminationTests"),
+    ("termination-ends-waiter", "HTTPClient+Termination",
+     "guard state.withLock({ $0.waiters == 0 }) else",
+     'guard state.withLock({ $0.waiters == 0 || mutant("termination-ends-waiter") }) else',
+     "TerminationTests"),
 )
