@@ -16,8 +16,10 @@ enum Command: Equatable, Sendable {
 /// What is wrong with a command line, in one line that names the culprit.
 struct UsageError: Error, Equatable, CustomStringConvertible {
   let description: String
+  /// How the tool ends because of it.
+  let code: ExitCode
 
-  init(_ description: String) { self.description = description }
+  init(_ description: String, code: ExitCode = .usage) { (self.description, self.code) = (description, code) }
 }
 
 /// How the tool ends.

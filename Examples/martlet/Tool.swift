@@ -51,7 +51,7 @@ enum Tool {
       }
     } catch {
       errors.complain("\(error)")
-      return .usage
+      return error.code
     }
   }
 
