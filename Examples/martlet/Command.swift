@@ -38,6 +38,8 @@ enum ExitCode: Int32, Sendable {
   case serverError = 5
   /// A time limit passed.
   case timeout = 6
+  /// SIGHUP, as shells count it.
+  case hungUp = 129
   /// SIGINT, as shells count it.
   case interrupted = 130
   /// The reader of the output went away, as shells count SIGPIPE.

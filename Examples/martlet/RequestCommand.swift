@@ -21,7 +21,9 @@ struct RequestCommand: Equatable, Sendable {
       guard case .file(let path, let isJSON) = value else { return }
       let item = "'\(name)\(isJSON ? ":=" : "=")@\(path)'"
       let hint = isJSON ? "" : "; a text that begins with '@' is '\(name)=\\@…'"
-      let data = try path == "-" ? input() : Identity.contents(of: path, for: item, hint: hint)
+      var data = try path == "-" ? input() : Identity.contents(of: path, for: item, hint: hint)
+      // A JSON parser may ignore a byte order mark, and a sender must not add one (RFC 8259 §8.1).
+      if isJSON, data.starts(with: [0xEF, 0xBB, 0xBF]) { data = Data(data.dropFirst(3)) }
       guard let text = String(validating: data, as: UTF8.self) else {
         throw UsageError("the file of \(item) is no text in UTF-8; '\(name)@\(path)' sends it as it is")
       }

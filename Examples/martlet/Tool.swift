@@ -15,6 +15,7 @@ enum Tool {
     let errors = Terminal(STDERR_FILENO)
     // A reader that goes away is an error of the write, and no reason to die before temporary files are removed.
     signal(SIGPIPE, SIG_IGN)
+    Signals.letQuit()
     do {
       switch try Arguments.parse(arguments) {
       case .help: return print(Help.text, output)

@@ -126,6 +126,15 @@
       withExtendedLifetime(pipe) {}
     }
 
+    @Test func `JSON in a file may begin with a byte order mark`() async throws {
+      try folder.write("\u{FEFF}[1]", to: "json")
+
+      let result = try await ToolProcess.martlet(server.url("/"), "a:=@\(folder.path("json"))")
+
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(sent == [#"POST application/json {"a": [1]}"#])
+    }
+
     @Test(arguments: [
       (#"{"a":1}"# + "\n" + #"{"a":2"#, "text/plain; charset=utf-8"), (#"{"a":"#, "application/json"),
       ("{\n\"a\":", "application/json"), ("abc", "text/plain; charset=utf-8"),
