@@ -62,6 +62,7 @@ let package = Package(
     .executableTarget(
       name: "Overload", dependencies: ["Martlet", "MartletTesting"], path: "Examples/Overload", swiftSettings: settings),
     .executableTarget(name: "Courier", dependencies: ["Martlet"], path: "Examples/Courier", swiftSettings: settings),
+    .executableTarget(name: "KeepCopy", dependencies: ["Martlet"], path: "Examples/KeepCopy", swiftSettings: settings),
     // What a test runs to count allocations. No test depends on it: its allocator would become theirs.
     .target(name: "AllocationCounter", path: "Tests/Allocations/Counter"),
     .executableTarget(
@@ -95,7 +96,7 @@ let package = Package(
       name: "MartletIntegrationTests",
       dependencies: [
         "CMartletShim", "Martlet", "MartletBase", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage",
-        "S3", "Courier", "TestSupport",
+        "S3", "Courier", "KeepCopy", "TestSupport",
       ] + withEngine,
       swiftSettings: settings),
   ] + firstHour

@@ -278,6 +278,10 @@ struct Arguments {
   static func absolute(_ text: String) throws(UsageError) -> String {
     if text.isEmpty { throw UsageError("the URL is empty") }
     if text.contains("://") { return text }
+    if let scheme = ["http", "https"].first(where: { text.lowercased().hasPrefix("\($0):/") }) {
+      let rest = text.dropFirst(scheme.count + 1).drop { $0 == "/" }
+      throw UsageError("'\(text)' has one slash after its scheme; write \(scheme)://\(rest)")
+    }
     if text.hasPrefix(":") {
       let rest = text.dropFirst()
       return "http://localhost" + (rest.first?.isNumber == true ? ":" : "") + rest

@@ -16,8 +16,10 @@ enum Command: Equatable, Sendable {
 /// What is wrong with a command line, in one line that names the culprit.
 struct UsageError: Error, Equatable, CustomStringConvertible {
   let description: String
+  /// How the tool ends because of it.
+  let code: ExitCode
 
-  init(_ description: String) { self.description = description }
+  init(_ description: String, code: ExitCode = .usage) { (self.description, self.code) = (description, code) }
 }
 
 /// How the tool ends.
@@ -36,6 +38,8 @@ enum ExitCode: Int32, Sendable {
   case serverError = 5
   /// A time limit passed.
   case timeout = 6
+  /// SIGHUP, as shells count it.
+  case hungUp = 129
   /// SIGINT, as shells count it.
   case interrupted = 130
   /// The reader of the output went away, as shells count SIGPIPE.

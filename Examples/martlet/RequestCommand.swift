@@ -21,7 +21,9 @@ struct RequestCommand: Equatable, Sendable {
       guard case .file(let path, let isJSON) = value else { return }
       let item = "'\(name)\(isJSON ? ":=" : "=")@\(path)'"
       let hint = isJSON ? "" : "; a text that begins with '@' is '\(name)=\\@…'"
-      let data = try path == "-" ? input() : Identity.contents(of: path, for: item, hint: hint)
+      var data = try path == "-" ? input() : Identity.contents(of: path, for: item, hint: hint)
+      // A JSON parser may ignore a byte order mark, and a sender must not add one (RFC 8259 §8.1).
+      if isJSON, data.starts(with: [0xEF, 0xBB, 0xBF]) { data = Data(data.dropFirst(3)) }
       guard let text = String(validating: data, as: UTF8.self) else {
         throw UsageError("the file of \(item) is no text in UTF-8; '\(name)@\(path)' sends it as it is")
       }
@@ -46,6 +48,8 @@ struct RequestCommand: Equatable, Sendable {
     case input
     /// What was read already.
     case bytes(Data, type: String)
+    /// Standard input that is read while it is sent.
+    case streamed(StandardInput.Rest, type: String)
   }
 
   /// The method, or `nil` to choose it by the content.
@@ -104,6 +108,7 @@ struct RequestCommand: Equatable, Sendable {
     case .file(let path): .file(URL(fileURLWithPath: path), contentType: Self.contentType(ofFile: path))
     case .multipart(let parts): .multipart { for part in parts { part.add(to: &$0) } }
     case .bytes(let data, let type): .data(data, contentType: type)
+    case .streamed(let rest, let type): .stream(length: rest.length, contentType: type) { try rest.pieces() }
     case .posted, .input: nil
     }
   }
@@ -114,21 +119,28 @@ struct RequestCommand: Equatable, Sendable {
   /// Reads what standard input and the files of `-d` and of fields have for the body.
   ///
   /// Without other content standard input is the body if it is redirected and not empty; not of a GET, HEAD, DELETE,
-  /// OPTIONS or TRACE that was asked for by name, and not with `--ignore-stdin`.
+  /// OPTIONS or TRACE that was asked for by name, and not with `--ignore-stdin`. With other content it must be empty. The
+  /// time of the wait is taken from ``timeout``.
   mutating func readInput(_ errors: Terminal, from input: StandardInput = StandardInput()) throws(UsageError) {
+    var input = input
+    input.end = timeout.map { ContinuousClock.now + $0 }
+    defer { if let end = input.end { timeout = max(ContinuousClock.now.duration(to: end), .milliseconds(1)) } }
     var isRead = false
     func read() throws(UsageError) -> Data {
       if isRead { throw UsageError("standard input is asked for twice, and can be read once: use a file") }
       isRead = true
       return try input.read(errors)
     }
+    let maySend = !ignoresInput && !Self.bodiless.contains(method ?? "")
     switch content {
-    case .none where !ignoresInput && !Self.bodiless.contains(method ?? "") && input.isRedirected:
-      let data = try read()
-      if !data.isEmpty { content = .bytes(data, type: Self.contentType(of: data)) }
+    case .none where maySend && input.isRedirected:
+      let body = Self.content(try input.body(errors))
+      if case .bytes(let data, _) = body, data.isEmpty { return }
+      content = body
+      return
     case .input:
-      let data = try read()
-      content = .bytes(data, type: Self.contentType(of: data))
+      content = Self.content(try input.body(errors))
+      return
     case .posted(let pieces, let isJSON):
       var whole = Data()
       for (index, piece) in pieces.enumerated() {
@@ -147,6 +159,38 @@ struct RequestCommand: Equatable, Sendable {
       content = .multipart(parts)
     default: break
     }
+    if maySend, !isRead, let name = contentName, input.hasOwnBytes {
+      throw UsageError("standard input and \(name) are two bodies: leave one out, or add --ignore-stdin")
+    }
+  }
+
+  /// The name of the content that excludes standard input.
+  private var contentName: String? {
+    switch content {
+    case .json(let fields), .form(let fields): fields.first.map { "the item '\($0.name)'" }
+    case .multipart(let parts): parts.first.map { "the part '\($0.name)'" }
+    case .text, .file: "--body"
+    case .bytes(_, let type): type == "application/json" ? "--json" : "-d"
+    case .none, .posted, .input, .streamed: nil
+    }
+  }
+
+  private static func content(_ body: StandardInput.Body) -> Content {
+    switch body {
+    case .whole(let data): .bytes(data, type: contentType(of: data))
+    case .streamed(let rest): .streamed(rest, type: contentType(ofBeginning: rest.beginning))
+    }
+  }
+
+  /// The content type of a text whose end is unknown: JSON, unless its first line is complete JSON already.
+  static func contentType(ofBeginning data: Data) -> String {
+    // A character of up to four bytes may be cut.
+    let texts = (0..<4).lazy.compactMap { String(validating: data.dropLast($0), as: UTF8.self) }
+    guard let text = texts.first else { return "application/octet-stream" }
+    let isDocument = text.first { !$0.isWhitespace }.map { $0 == "{" || $0 == "[" } ?? false
+    let line = text.drop { $0.isWhitespace }.prefix { !$0.isNewline }
+    return isDocument && JSONScanner.problem(in: String(line)) != nil
+      ? "application/json" : "text/plain; charset=utf-8"
   }
 
   private static func bytes(

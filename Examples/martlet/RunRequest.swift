@@ -23,7 +23,7 @@ struct RunRequest: Sendable {
       return .failure
     } catch let error as UsageError {
       errors.complain("\(error)")
-      return .usage
+      return error.code
     } catch {
       errors.complain("\(error)")
       return .noResponse

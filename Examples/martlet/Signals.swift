@@ -1,12 +1,15 @@
 import Foundation
 
 /// Ends the program at once when the user interrupts it, after a last action.
+///
+/// A signal that the parent ignores, as `nohup` does, stays ignored.
 struct Signals {
   private let sources: [any DispatchSourceSignal]
 
   /// - Parameter lastAction: Called on a thread of its own before the program exits.
   init(_ lastAction: @escaping @Sendable () -> Void) {
-    sources = [(SIGINT, ExitCode.interrupted), (SIGTERM, .terminated)].map { number, code in
+    let codes = [(SIGHUP, ExitCode.hungUp), (SIGINT, .interrupted), (SIGTERM, .terminated)]
+    sources = codes.filter { !Self.isIgnored($0.0) }.map { number, code in
       // The source only sees what does not kill.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
@@ -22,5 +25,17 @@ struct Signals {
   /// Stops watching.
   func ignore() {
     for source in sources { source.cancel() }
+  }
+
+  /// Lets SIGQUIT end the program; Swift's runtime handles the first one to print a backtrace.
+  static func letQuit() {
+    if !isIgnored(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
+  }
+
+  private static func isIgnored(_ number: Int32) -> Bool {
+    let before = signal(number, SIG_IGN)
+    let isIgnored = unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    if !isIgnored { signal(number, before) }
+    return isIgnored
   }
 }

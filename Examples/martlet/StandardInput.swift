@@ -1,42 +1,174 @@
 import Foundation
+import MartletBase
 
 /// Standard input, as the source of a request's body.
 struct StandardInput: Sendable {
-  /// The most that is read into memory.
+  /// The maximum number of bytes that are read into memory.
   static let maximumBytes = 256 << 20
-  /// How long it may be silent before the user is told what is waited for, in milliseconds.
+  /// The maximum number of bytes that are read before the request is sent.
+  private static let beginningBytes = 1 << 20
+  /// The silence after which a request is sent with the bytes that have arrived, in milliseconds.
+  private static let pause: Int32 = 50
+  /// The silence after which the user is informed of the wait, in milliseconds.
   private static let silence: Int32 = 10_000
 
   var descriptor = STDIN_FILENO
+  /// The end of the wait, or `nil`.
+  var end: ContinuousClock.Instant?
 
-  /// Whether it is a regular file, a pipe or a socket: a terminal, `/dev/null` and a closed descriptor are none.
-  var isRedirected: Bool {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return false }
-    return [S_IFREG, S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
+  /// Whether it is a regular file, a pipe or a socket; a terminal, `/dev/null` and a closed descriptor are not.
+  var isRedirected: Bool { [S_IFREG, S_IFIFO, S_IFSOCK].contains(kind) }
+
+  private var facts: stat? {
+    var facts = stat()
+    return fstat(descriptor, &facts) == 0 ? facts : nil
   }
 
-  /// Reads it to its end.
+  private var kind: mode_t { (facts?.st_mode ?? 0) & S_IFMT }
+
+  /// The number of bytes after the current position of a regular file; `nil` for others.
+  private var length: Int64? {
+    guard let facts, kind == S_IFREG else { return nil }
+    return max(Int64(facts.st_size) - Int64(lseek(descriptor, 0, SEEK_CUR)), 0)
+  }
+
+  /// Whether it contains bytes that this program is meant to read.
+  ///
+  /// A regular file that was partly read belongs to the loop of a script.
+  var hasOwnBytes: Bool {
+    if kind == S_IFREG { return lseek(descriptor, 0, SEEK_CUR) == 0 && (length ?? 0) > 0 }
+    guard isRedirected, isReady(Self.pause) else { return false }
+    var count: Int32 = 0
+    return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count > 0
+  }
+
+  /// Reads everything into memory.
   func read(_ errors: Terminal) throws(UsageError) -> Data {
-    var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    if isatty(descriptor) == 0, poll(&ready, 1, Self.silence) == 0 {
+    var data = Data()
+    while let piece = try next(errors) {
+      data.append(piece)
+      guard data.count <= Self.maximumBytes else {
+        throw UsageError("standard input has more than \(Self.maximumBytes >> 20) MiB: use --body @FILE")
+      }
+    }
+    return data
+  }
+
+  /// Reads the beginning, and leaves the rest of a long or slow input to the request.
+  func body(_ errors: Terminal) throws(UsageError) -> Body {
+    let length = length
+    guard var data = try next(errors) else { return .whole(Data()) }
+    while data.count < Self.beginningBytes, kind == S_IFREG || isReady(Self.pause) {
+      guard let piece = try next(errors) else { return .whole(data) }
+      data.append(piece)
+    }
+    return .streamed(Rest(self, data, length: length))
+  }
+
+  /// The next bytes, or `nil` at the end; waits for them until ``end``.
+  private func next(_ errors: Terminal?) throws(UsageError) -> Data? {
+    let now = ContinuousClock.now
+    let hasTime = end.map { now.duration(to: $0) > .milliseconds(Int(Self.silence)) } ?? true
+    if let errors, isatty(descriptor) == 0, hasTime, !isReady(Self.silence) {
       errors.complain("waiting for the body on standard input; --ignore-stdin sends none")
     }
-    var data = Data()
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
-      let count = Foundation.read(descriptor, &buffer, buffer.count)
-      if count == 0 { return data }
-      if count > 0 {
-        data.append(contentsOf: buffer[..<count])
-        guard data.count <= Self.maximumBytes else {
-          throw UsageError("standard input has more than \(Self.maximumBytes >> 20) MiB: use --body @FILE")
+      if let end {
+        let rest = max(ContinuousClock.now.duration(to: end), .zero)
+        guard isReady(Int32(clamping: Int64(rest / .milliseconds(1)) + 1)), ContinuousClock.now < end else {
+          throw UsageError("standard input did not end before --timeout", code: .timeout)
         }
-      } else if errno == EAGAIN {
-        _ = poll(&ready, 1, -1)
+      }
+      let count = Foundation.read(descriptor, &buffer, buffer.count)
+      if count >= 0 { return count == 0 ? nil : Data(buffer[..<count]) }
+      if errno == EAGAIN {
+        _ = isReady(-1)
       } else if errno != EINTR {
         throw UsageError("cannot read standard input: \(String(cString: strerror(errno)))")
       }
+    }
+  }
+
+  private func isReady(_ milliseconds: Int32) -> Bool {
+    var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&ready, 1, milliseconds) > 0
+  }
+}
+
+extension StandardInput {
+  enum Body {
+    case whole(Data)
+    case streamed(Rest)
+  }
+
+  /// A long or slow input, which is read while it is sent.
+  ///
+  /// The first bytes are kept, so that a redirect or an answer to a 401 can send them again.
+  final class Rest: Sendable, Equatable {
+    private struct State {
+      var kept: Data
+      /// The position of the first byte that is kept.
+      var start = 0
+      var isOver = false
+    }
+
+    private static let maximumKept = 16 << 20
+
+    let beginning: Data
+    /// The number of bytes, if known.
+    let length: Int64?
+    private let input: StandardInput
+    private let state: Locked<State>
+    /// Reading blocks, and one pass reads after the other.
+    private let queue = DispatchQueue(label: "martlet.input")
+
+    fileprivate init(_ input: StandardInput, _ beginning: Data, length: Int64?) {
+      (self.beginning, self.length) = (beginning, length)
+      // The limit of the request ends later waits.
+      self.input = StandardInput(descriptor: input.descriptor)
+      state = Locked(State(kept: beginning))
+    }
+
+    private static var tooLong: UsageError {
+      UsageError("standard input is too long to be sent again: use --body @FILE", code: .noResponse)
+    }
+
+    static func == (one: Rest, other: Rest) -> Bool { one === other }
+
+    /// All bytes, from the first one.
+    func pieces() throws(UsageError) -> AsyncThrowingStream<Data, any Error> {
+      if state.withLock({ $0.start }) > 0 { throw Self.tooLong }
+      let position = Locked(0)
+      return AsyncThrowingStream { [self] in
+        let piece = try await next(position.withLock { $0 })
+        position.withLock { $0 += piece?.count ?? 0 }
+        return piece
+      }
+    }
+
+    private func next(_ position: Int) async throws -> Data? {
+      try await withCheckedThrowingContinuation { continuation in
+        queue.async { [self] in continuation.resume(with: Result { try read(position) }) }
+      }
+    }
+
+    private func read(_ position: Int) throws -> Data? {
+      let (known, isOver) = state.withLock { state in
+        (position < state.start ? nil : Data(state.kept.dropFirst(position - state.start)), state.isOver)
+      }
+      guard let known else { throw Self.tooLong }
+      if !known.isEmpty { return known }
+      guard !isOver, let piece = try input.next(nil) else {
+        state.withLock { $0.isOver = true }
+        return nil
+      }
+      state.withLock { state in
+        state.kept.append(piece)
+        guard state.kept.count > Self.maximumKept else { return }
+        (state.start, state.kept) = (state.start + state.kept.count, Data())
+      }
+      return piece
     }
   }
 }

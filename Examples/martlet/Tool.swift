@@ -16,6 +16,7 @@ enum Tool {
     let errors = Terminal(STDERR_FILENO)
     // A reader that goes away is an error of the write, and no reason to die before temporary files are removed.
     signal(SIGPIPE, SIG_IGN)
+    Signals.letQuit()
     do {
       switch try Arguments.parse(ProgramArguments.read()) {
       case .help: return print(Help.text, output)
@@ -51,7 +52,7 @@ enum Tool {
       }
     } catch {
       errors.complain("\(error)")
-      return .usage
+      return error.code
     }
   }
 

@@ -17,6 +17,9 @@ package final class BodyStream: Sendable {
     func readerHasLeft()
   }
 
+  /// The error of a second reader, which reads at the same time as the first one.
+  package struct HasReader: Error { package init() {} }
+
   fileprivate enum Waiter {
     case piece(Suspension<Data?>)
     case whole(limit: Int, Suspension<(Data, Bool)>)
@@ -213,8 +216,8 @@ package final class BodyStream: Sendable {
       guard !$0.isAwaited else {
         // Two concurrent readers: the second one gets an error instead of a part of the body.
         switch waiter {
-        case .piece(let continuation): return (.piece(continuation, .failure(CancellationError())), nil)
-        case .whole(_, let continuation): return (.whole(continuation, .failure(CancellationError())), nil)
+        case .piece(let continuation): return (.piece(continuation, .failure(HasReader())), nil)
+        case .whole(_, let continuation): return (.whole(continuation, .failure(HasReader())), nil)
         }
       }
       switch waiter {

@@ -42,4 +42,14 @@ extension SamplesTests {
     guard let client = none else { return }
     client.drainOnTermination(timeout: .seconds(10))
   }
+
+  private func poll(_ client: HTTPClient) async {}
+
+  @Test func `waits for termination`() async throws {
+    let none: HTTPClient? = nil
+    guard let client = none else { return }
+    let work = Task { await poll(client) }
+    await client.waitForTermination(timeout: .seconds(20))
+    await work.value
+  }
 }

@@ -81,19 +81,27 @@ extension ClientCore {
     _ request: HTTPRequest, options: RequestOptions, _ body: @Sendable (StreamedResponse) async throws -> R
   ) async throws -> R {
     let call = try begin(request, options: options, isManaged: false)
+    // The request ends with the closure: a body that has left the closure keeps no connection.
+    defer { call.abortSource.abort(BodyReader.closed) }
     return try await withTaskCancellationHandler {
       try await ending(call) {
-        var response = try await Pipeline.run(call, .stream)
-        response.decoder = call.settings.configuration.decoder
-        if call.options.accepts.accepts(response.status) != true {
-          _ = try await accepted(response, call)
-        }
-        let result = try await body(response)
-        return (result, nil, response.status)
+        let response = try await opened(call)
+        defer { response.body.close() }
+        return (try await body(response), nil, response.status)
       }
     } onCancel: {
       call.abort(CancellationError())
     }
+  }
+
+  /// Performs a call until its response is accepted, whose body its caller reads.
+  func opened(_ call: Call) async throws -> StreamedResponse {
+    var response = try await Pipeline.run(call, .stream)
+    response.decoder = call.settings.configuration.decoder
+    // The wait for a chunk that middleware creates ends with the call, as that for a chunk of an exchange.
+    if !call.settings.isAbortAware { response.body = response.body.abortable(call.abortSource) }
+    if call.options.accepts.accepts(response.status) != true { _ = try await accepted(response, call) }
+    return response
   }
 
   /// Performs a call whose response is collected in memory.
@@ -124,9 +132,14 @@ extension ClientCore {
   }
 
   func accepted(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
-    // Usually the pipeline has read the body already.
-    if let data = streamed.body.immediate { return try judged(streamed, data, call) }
-    return try judged(streamed, try await streamed.body.collect(upTo: .max), call)
+    // The pipeline has read the body within its limits, unless middleware has replaced it.
+    if call.settings.isAbortAware, let data = streamed.body.immediate { return try judged(streamed, data, call) }
+    return try await limited(streamed, call)
+  }
+
+  @inline(never) private func limited(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
+    let response = try await CollectStage(isStreamed: false).limited(streamed, call)
+    return try judged(response, response.body.immediate ?? Data(), call)
   }
 
   @inline(never) private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {

@@ -55,6 +55,9 @@ package final class ClientCore: Sendable {
     state = Locked(State(settings: settings))
   }
 
+  /// Ends the streams of activity.
+  deinit { changes.signal() }
+
   static func nextID() -> RequestID { RequestID(number: numbers.add(1, ordering: .relaxed).newValue) }
 
   var settings: ClientSettings { state.withLock { $0.settings } }

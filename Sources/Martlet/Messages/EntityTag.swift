@@ -11,7 +11,7 @@ enum EntityTag {
   static func isStrong(_ tag: String) -> Bool {
     let octets = tag.utf8
     guard octets.count >= 2, octets.first == UInt8(ascii: "\""), octets.last == UInt8(ascii: "\"") else { return false }
-    return octets.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+    return octets.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") }
   }
 
   private static func opaque(_ tag: some StringProtocol) -> Substring.UTF8View {

@@ -1,7 +1,12 @@
 package import MartletBase
 public import Foundation
+import Synchronization
 
 /// The body of a response: a sequence of chunks, readable once.
+///
+/// The first loop, iterator or function that reads the body is its only reader. Every other one throws an
+/// ``HTTPError`` of kind ``HTTPError/Kind/unsupported``, even if it reads a copy or reads at the same time. A body that
+/// is complete in memory, such as that of `init(_:)`, can be read any number of times.
 ///
 /// A body that is dropped before its end closes its connection.
 public struct ResponseBody: AsyncSequence, Sendable {
@@ -10,8 +15,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
   fileprivate enum Storage: Sendable {
     case data(Data)
-    case stream(BodyReader)
-    case pull(@Sendable () async throws -> Data?)
+    case stream(BodyStream, BodyReader)
+    case pull(@Sendable () async throws -> Data?, BodyReader)
   }
 
   private var storage: Storage
@@ -29,10 +34,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
   ///
   /// - Parameter next: Returns the next chunk, or `nil` at the end. It is never called before the previous call has
   ///   returned.
-  public init(next: @escaping @Sendable () async throws -> Data?) { storage = .pull(next) }
+  public init(next: @escaping @Sendable () async throws -> Data?) { storage = .pull(next, BodyReader()) }
 
   package init(_ stream: BodyStream) {
-    storage = .stream(BodyReader(stream))
+    storage = .stream(stream, BodyReader(stream))
     announced = stream.expected
   }
 
@@ -40,11 +45,29 @@ public struct ResponseBody: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     fileprivate var storage: Storage?
     fileprivate var lifetime: ExchangeLifetime?
+    /// Whether this is the only reader of the body.
+    private var isReader = false
+
+    fileprivate init(storage: Storage, lifetime: ExchangeLifetime?) {
+      (self.storage, self.lifetime) = (storage, lifetime)
+    }
 
     /// The next chunk, never empty, or `nil` at the end and after an error.
+    ///
+    /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` if the body has another reader, or its closure has
+    ///   returned; any error of reading the body.
     public mutating func next() async throws -> Data? {
+      // The error of a second reader does not end the exchange, which belongs to the first one.
+      switch storage {
+      case .stream(_, let reader)?, .pull(_, let reader)?:
+        try isReader ? reader.check() : reader.claim()
+        isReader = true
+      case .data?, nil: break
+      }
       do {
         return try await piece()
+      } catch is BodyStream.HasReader {
+        throw BodyReader.second
       } catch {
         end(error)
         throw error
@@ -57,11 +80,13 @@ public struct ResponseBody: AsyncSequence, Sendable {
       case .data(let data):
         storage = nil
         return data.isEmpty ? nil : data
-      case .stream(let reader):
-        if let piece = try await reader.stream.next() { return piece }
+      case .stream(let stream, _):
+        if let piece = try await stream.next() { return piece }
         end()
         return nil
-      case .pull(let pull):
+      case .pull(let pull, let reader):
+        try reader.begin()
+        defer { reader.end() }
         while let piece = try await pull() {
           if !piece.isEmpty { return piece }
         }
@@ -85,7 +110,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// - Parameter limit: The maximum number of bytes, after decompression.
   /// - Returns: The whole body.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is exceeded; at once if the
-  ///   announced length exceeds it.
+  ///   announced length exceeds it; of kind ``HTTPError/Kind/unsupported`` if the body has another reader.
   public func collect(upTo limit: Int) async throws -> Data {
     guard announced <= limit, case (let data, true) = try await read(upTo: limit) else {
       throw HTTPError(.bodyTooLarge, "the body is larger than \(limit) bytes", phase: .receiving)
@@ -101,9 +126,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
   package func read(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     switch storage {
     case .data(let data): return data.count <= limit ? (data, true) : (data.prefix(limit), false)
-    case .stream(let reader):
+    case .stream(let stream, let reader):
+      try reader.claim()
       do {
-        return try await reader.stream.collect(upTo: limit)
+        return try await stream.collect(upTo: limit)
       } catch {
         lifetime?.end(error)
         throw error
@@ -135,7 +161,15 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// The complete body, if it is in memory.
   var immediate: Data? { if case .data(let data) = storage { data } else { nil } }
 
-  /// Returns a closure that reads the chunks in order.
+  /// Ends the body, whoever reads it.
+  func close() {
+    switch storage {
+    case .stream(_, let reader), .pull(_, let reader): reader.close()
+    case .data: break
+    }
+  }
+
+  /// Returns a closure that reads the chunks in order, without claiming the body.
   ///
   /// No other code may then read the body.
   func makePull() -> @Sendable () async throws -> Data? {
@@ -149,20 +183,26 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
       }
     // The closure retains the reader, so that releasing the body still ends the exchange.
-    case .stream(let reader): return { try await reader.stream.next() }
-    case .pull(let own): return own
+    case .stream(let stream, let reader):
+      return {
+        defer { withExtendedLifetime(reader) {} }
+        return try await stream.next()
+      }
+    case .pull(let own, _): return own
     }
   }
 
   /// A copy whose chunks are read through another closure.
   ///
-  /// A body in memory is returned unchanged.
+  /// A body in memory is returned unchanged. The body and the copy have one reader together.
   func mapped(
     _ change: (@escaping @Sendable () async throws -> Data?) -> @Sendable () async throws -> Data?
   ) -> ResponseBody {
-    if case .data = storage { return self }
     var copy = self
-    copy.storage = .pull(change(makePull()))
+    switch storage {
+    case .data: return self
+    case .stream(_, let reader), .pull(_, let reader): copy.storage = .pull(change(makePull()), reader)
+    }
     return copy
   }
 
@@ -201,12 +241,22 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// Only these waits count as silence. Each chunk restarts the idle limit, and the time that the reader takes does not
   /// count.
   func abortable(_ exchange: ExchangeControl) -> ResponseBody {
-    guard case .pull(let pull) = storage else { return self }
-    return ResponseBody {
-      exchange.setPaused(false)
-      defer { exchange.setPaused(true) }
-      return try await withAbort(exchange.abortSource, pull)
-    }
+    abortable(exchange.abortSource) { exchange.setPaused($0) }
+  }
+
+  /// A copy whose chunks, if a closure returns them, are awaited only until an abort.
+  func abortable(
+    _ source: AbortSource, _ setPaused: @escaping @Sendable (Bool) -> Void = { _ in }
+  ) -> ResponseBody {
+    guard case .pull(let pull, let reader) = storage else { return self }
+    var copy = self
+    copy.storage = .pull(
+      {
+        setPaused(false)
+        defer { setPaused(true) }
+        return try await withAbort(source, pull)
+      }, reader)
+    return copy
   }
 }
 
@@ -216,11 +266,52 @@ protocol BodyObserver: Sendable {
   func ended(_ error: (any Error)?)
 }
 
-/// Ends the exchange of a body that is no longer read.
+/// The only reader of a body, shared by all its copies; ends the exchange of a body that is no longer read.
+///
+/// ```
+///   unread ─claim─▶ claimed ─close─▶ closed
+///      └───────────close───────────────▲
+/// ```
 final class BodyReader: Sendable {
-  let stream: BodyStream
+  private enum State {
+    static let unread = 0
+    static let claimed = 1
+    static let closed = 2
+  }
 
-  init(_ stream: BodyStream) { self.stream = stream }
+  private let stream: BodyStream?
+  private let state = Atomic(State.unread)
+  /// Whether a closure is called for the next chunk.
+  private let isPulling = Atomic(false)
 
-  deinit { stream.abandon() }
+  init(_ stream: BodyStream? = nil) { self.stream = stream }
+
+  deinit { stream?.abandon() }
+
+  /// Makes the caller the reader; throws if there is one already.
+  func claim() throws {
+    let (isFirst, old) = state.compareExchange(
+      expected: State.unread, desired: State.claimed, ordering: .relaxed)
+    if !isFirst { throw old == State.closed ? Self.closed : Self.second }
+  }
+
+  /// Throws if the body was closed.
+  func check() throws {
+    if state.load(ordering: .relaxed) == State.closed { throw Self.closed }
+  }
+
+  func close() { state.store(State.closed, ordering: .relaxed) }
+
+  /// Begins a call of the closure; throws during another one, of a copy of the iterator.
+  func begin() throws {
+    if isPulling.exchange(true, ordering: .acquiring) { throw BodyStream.HasReader() }
+  }
+
+  func end() { isPulling.store(false, ordering: .releasing) }
+
+  static let second = HTTPError(
+    .unsupported, "the body has another reader; a body is read once: keep the first reader's result", phase: .receiving)
+  static let closed = HTTPError(
+    .unsupported, "the body was read after the closure of stream() had returned; read it inside the closure",
+    phase: .receiving)
 }

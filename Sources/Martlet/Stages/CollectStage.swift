@@ -1,6 +1,7 @@
 /// Reads bodies that the caller wants whole, and bodies that are not delivered.
 ///
-/// The stage is below ``RetryStage``, so that a truncated body is a failed attempt.
+/// The stage is below ``RetryStage``, so that a truncated body is a failed attempt. ``ClientCore`` applies the same limits
+/// to bodies that middleware above the stage creates.
 struct CollectStage: Stage {
   /// The number of body bytes to keep of a redirect.
   private static let redirectBodyBytes = 64 << 10
@@ -10,8 +11,13 @@ struct CollectStage: Stage {
 
   @inline(__always)
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    var response = try await next(request, context)
-    let call = context.call
+    try await limited(try await next(request, context), context.call)
+  }
+
+  /// Reads the body up to its limit, or leaves it to the caller.
+  @inline(__always)
+  func limited(_ streamed: StreamedResponse, _ call: Call) async throws -> StreamedResponse {
+    var response = streamed
     guard let (limit, isHard) = limit(for: response, call.options) else { return response }
     if isHard {
       do {

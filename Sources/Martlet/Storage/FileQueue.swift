@@ -1,13 +1,14 @@
 import MartletBase
 import Dispatch
 
-/// Runs work that may block on a thread that may block.
+/// Runs work that may block on a queue whose threads may block.
 func onFileQueue<T: Sendable, Failure: Error>(
+  _ queue: DispatchQueue = .global(qos: .userInitiated),
   _ work: @escaping @Sendable () throws(Failure) -> T
 ) async throws(Failure) -> T {
   let handover = Handover()
   let result: Result<T, Failure> = await withCheckedContinuation { continuation in
-    DispatchQueue.global(qos: .userInitiated).async {
+    queue.async {
       let result = Result { () throws(Failure) in try work() }
       handover.note()
       continuation.resume(returning: result)

@@ -47,6 +47,43 @@
       #expect(client.activity.current.totals.cancelled == 1)
     }
 
+    @Test(arguments: Lane.engines) func `a second reading of a held response throws`(lane: Lane) async throws {
+      let server = try MockServer(.chunked(["abc", "def"]))
+      defer { server.stop() }
+      let response = try await lane.client().stream("\(raw: server.url)/")
+      #expect(try await response.text == "abcdef")
+
+      let error = await #expect(throws: HTTPError.self) { try await response.text }
+
+      #expect(error?.kind == .unsupported)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a response that leaves the closure of stream keeps no connection and cannot be read`(
+      lane: Lane
+    ) async throws {
+      let server = try MockServer(.steps(Self.pieces + [.hang]))
+      defer { server.stop() }
+      let client = lane.client()
+
+      let (response, iterator) = try await client.stream(.get("\(raw: server.url)/")) { response in
+        var iterator = response.body.makeAsyncIterator()
+        let first = try await iterator.next()
+        #expect(first == Data("abc".utf8))
+        return (response, iterator)
+      }
+
+      #expect(await server.wait { $0.disconnects == 1 && $0.openConnections == 0 })
+      let fresh = await #expect(throws: HTTPError.self) { try await response.text }
+      let begun = await #expect(throws: HTTPError.self) {
+        var iterator = iterator
+        return try await iterator.next()
+      }
+      #expect(fresh?.kind == .unsupported && begun?.kind == .unsupported)
+      #expect(client.cancelAll() == 0 && client.activity.current.totals.succeeded == 1)
+      await client.drain()
+    }
+
     @Test(arguments: Lane.engines) func `a concurrent second reader gets an error`(
       lane: Lane
     ) async throws {

@@ -48,6 +48,15 @@ import Testing
   }
 
   @Test(arguments: [
+    ("http:/a.test/x", "http://a.test/x"), ("https:/a.test", "https://a.test"), ("HTTP:/a", "http://a"),
+  ])
+  func `a URL with one slash after its scheme is refused with the cure`(text: String, cure: String) throws {
+    let error = #expect(throws: UsageError.self) { try Arguments.absolute(text) }
+
+    #expect(error?.description == "'\(text)' has one slash after its scheme; write \(cure)")
+  }
+
+  @Test(arguments: [
     ("q==swift", Item.query(name: "q", value: "swift")), ("q==", .query(name: "q", value: "")),
     ("q==a=b:c", .query(name: "q", value: "a=b:c")), ("Accept:text/html", .header(name: "Accept", value: "text/html")),
     ("Accept: text/html", .header(name: "Accept", value: "text/html")),

@@ -55,6 +55,98 @@
       #expect(sent == ["POST text/plain; charset=utf-8 abc", "GET - ", "GET - "])
     }
 
+    @Test func `sends a slow input while it arrives, and the same again after a redirect`() async throws {
+      let server = try MockServer { request in
+        request.path == "/a" ? .redirect(to: "/b", status: 307) : .ok()
+      }
+      defer { server.stop() }
+      let pipe = Pipe()
+      let tool = try ToolProcess(
+        try ToolProcess.martlet(), ["post", server.url("/a")], input: pipe.fileHandleForReading)
+      try pipe.fileHandleForWriting.write(contentsOf: Data("{\"a\":".utf8))
+
+      #expect(await server.wait { $0.openConnections >= 1 }, "it has connected before the input ends")
+      try pipe.fileHandleForWriting.write(contentsOf: Data("1}".utf8))
+      try pipe.fileHandleForWriting.close()
+      let result = try await tool.end()
+
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(server.requests.map(\.text) == ["{\"a\":1}", "{\"a\":1}"])
+      #expect(server.requests.allSatisfy { $0.header("Content-Type") == "application/json" })
+    }
+
+    @Test(arguments: ["", "abc"]) func `--timeout limits the wait for standard input`(text: String) async throws {
+      let pipe = Pipe()
+      try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+
+      for arguments in [["--body", "-"], ["-d", "@-"], ["a=@-"]] {
+        let process = try ToolProcess(
+          try ToolProcess.martlet(), ["post", server.url("/"), "--timeout", "0.5"] + arguments,
+          input: pipe.fileHandleForReading)
+        let result = try await process.end()
+        #expect(result.status == 6, "\(arguments): \(result.errors)")
+      }
+
+      #expect(server.requests.isEmpty)
+      try pipe.fileHandleForWriting.close()
+    }
+
+    @Test func `sends a large file on standard input with its length`() async throws {
+      let text = "[" + String(repeating: "1,\n", count: 700_000) + "1]"
+
+      let result = try await martlet("post", server.url("/"), input: text)
+
+      #expect(result.status == 0, "\(result.errors)")
+      let request = try #require(server.requests.first)
+      #expect(request.text == text && request.header("Content-Length") == "\(text.utf8.count)")
+      #expect(request.header("Content-Type") == "application/json")
+    }
+
+    @Test(arguments: [["a=b"], ["-d", "c"], ["--body", "c"], ["-F", "f=c"]])
+    func `refuses standard input beside another body, and names both`(arguments: [String]) async throws {
+      try folder.write("data", to: "input")
+      let file = try #require(FileHandle(forReadingAtPath: folder.path("input")))
+      let pipe = Pipe()
+      try pipe.fileHandleForWriting.write(contentsOf: Data("data".utf8))
+
+      for input in [file, pipe.fileHandleForReading] {
+        let words = [server.url("/")] + arguments
+        let refused = try await ToolProcess(try ToolProcess.martlet(), words, input: input).end()
+        let ignored = try await ToolProcess(try ToolProcess.martlet(), words + ["--ignore-stdin"], input: input).end()
+
+        #expect(refused.status == 2 && refused.errors.contains("standard input and "), "\(refused.errors)")
+        #expect(refused.errors.contains("--ignore-stdin"))
+        #expect(ignored.status == 0, "\(ignored.errors)")
+      }
+      // The rest of a file belongs to the loop that reads it.
+      try file.seek(toOffset: 1)
+      let inLoop = try await ToolProcess(try ToolProcess.martlet(), [server.url("/")] + arguments, input: file).end()
+      #expect(inLoop.status == 0, "\(inLoop.errors)")
+      #expect(server.requests.count == 3)
+      withExtendedLifetime(pipe) {}
+    }
+
+    @Test func `JSON in a file may begin with a byte order mark`() async throws {
+      try folder.write("\u{FEFF}[1]", to: "json")
+
+      let result = try await ToolProcess.martlet(server.url("/"), "a:=@\(folder.path("json"))")
+
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(sent == [#"POST application/json {"a": [1]}"#])
+    }
+
+    @Test(arguments: [
+      (#"{"a":1}"# + "\n" + #"{"a":2"#, "text/plain; charset=utf-8"), (#"{"a":"#, "application/json"),
+      ("{\n\"a\":", "application/json"), ("abc", "text/plain; charset=utf-8"),
+    ])
+    func `the beginning of a long input decides its content type`(text: String, type: String) {
+      #expect(RequestCommand.contentType(ofBeginning: Data(text.utf8)) == type)
+      // A character may be cut.
+      #expect(RequestCommand.contentType(ofBeginning: Data((text + "é").utf8.dropLast())) == type)
+      #expect(
+        RequestCommand.contentType(ofBeginning: Data(text.utf8) + [0xFF, 0, 0, 0, 0]) == "application/octet-stream")
+    }
+
     @Test func `other content, GET, HEAD and --ignore-stdin do not read standard input`() async throws {
       let url = server.url("/")
       try #require(mkfifo(folder.path("pipe"), 0o600) == 0)

@@ -133,18 +133,46 @@ import Testing
     #expect(result.text == "01234" && result.errors.isEmpty)
   }
 
-  @Test func `SIGINT ends the transfer and removes the unfinished file`() async throws {
+  @Test(arguments: [(SIGHUP, 129), (SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `a signal ends the transfer and removes the unfinished file`(signal: Int32, status: Int32) async throws {
     let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .hang]))
     let folder = try TemporaryFolder()
     let tool = try ToolProcess(
       try ToolProcess.martlet(), ["--timeout", "600", server.url("/"), "-o", folder.path("a")])
     #expect(await server.waitForRequests(1))
 
-    tool.send(SIGINT)
+    tool.send(signal)
     let result = try await tool.end()
 
-    #expect(result.status == 130)
+    #expect(result.status == status)
     #expect(folder.names == [])
+  }
+
+  @Test func `the first SIGQUIT ends the tool`() async throws {
+    let server = try MockServer(.steps([.hang]))
+    let tool = try ToolProcess(try ToolProcess.martlet(), [server.url("/")])
+    #expect(await server.waitForRequests(1))
+
+    tool.send(SIGQUIT)
+
+    #expect(try await tool.end().status == SIGQUIT)
+  }
+
+  @Test(.needs(.shell)) func `signals that the parent ignores do not end the tool`() async throws {
+    let isOpen = Shared(false)
+    let server = try MockServer { _ in
+      await isOpen.wait { $0 }
+      return .ok("end")
+    }
+    let script = #"trap '' HUP INT QUIT TERM; exec "$1" "$2""#
+    let tool = try TestProgram.shell.start(["-c", script, "sh", try ToolProcess.martlet().path, server.url("/")])
+    #expect(await server.wait { $0.requests.count == 1 })
+
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] { tool.send(signal) }
+    isOpen.withLock { $0 = true }
+    let result = try await tool.end()
+
+    #expect(result.status == 0 && result.text == "end", "\(result.errors)")
   }
 
   // MARK: Requests

@@ -113,8 +113,8 @@ import Testing
     await isCollecting.wait { $0 }
     stream.append(Data("a".utf8))
 
-    await #expect(throws: CancellationError.self) { try await stream.next() }
-    await #expect(throws: CancellationError.self) { try await stream.collect(upTo: 10) }
+    await #expect(throws: BodyStream.HasReader.self) { try await stream.next() }
+    await #expect(throws: BodyStream.HasReader.self) { try await stream.collect(upTo: 10) }
     stream.finish()
     let (whole, isWhole) = try await first.value
 

@@ -93,7 +93,8 @@ extension HTTPClient {
 
   /// The outcomes of all later requests of an endpoint type.
   ///
-  /// Each listener receives every event. A slow listener loses the oldest events and receives their number.
+  /// Each listener receives every event. A slow listener loses the oldest events and receives their number. The stream
+  /// ends when nothing refers to the client: no request or handle.
   ///
   /// - Parameters:
   ///   - type: The endpoint type.

@@ -17,20 +17,15 @@ public actor ActivityMonitor {
 
   /// The current snapshot, then one after each change, at most ten per second.
   ///
-  /// Only the newest one is kept for a slow reader. While a rate decays, there is one a second.
+  /// Only the newest one is kept for a slow reader. While a rate decays, there is one a second. The stream ends when
+  /// nothing refers to the client: no monitor, request or handle.
   public nonisolated var snapshots: AsyncStream<ActivityMonitor.Snapshot> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      watch(continuation) { core in
-        let version = core.changes.version
+      watch(continuation) { core, version in
         let snapshot = core.snapshot()
         continuation.yield(snapshot)
-        try await core.timeline.watch(.milliseconds(100))
-        if core.changes.version != version { return }
-        if snapshot.bytesPerSecond == ActivityMonitor.Bandwidth() {
-          await core.changes.wait(after: version)
-        } else {
-          try await core.changes.wait(after: version, orFor: .milliseconds(900), core.timeline)
-        }
+        let isMoving = snapshot.bytesPerSecond != ActivityMonitor.Bandwidth()
+        return Pause(.milliseconds(100), until: version, atMost: isMoving ? .milliseconds(900) : nil)
       }
     }
   }
@@ -40,28 +35,24 @@ public actor ActivityMonitor {
   /// The indicator turns on immediately, and turns off after a time without network use.
   ///
   /// - Parameter hideAfter: How long the indicator stays on after the last use, so that it does not flicker.
-  /// - Returns: The current state, then each change.
+  /// - Returns: The current state, then each change, until nothing refers to the client: no monitor, request or handle.
   public nonisolated func indicator(hideAfter: Duration) -> AsyncStream<Bool> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let last = Locked((isOn: nil as Bool?, use: Duration.zero))
-      watch(continuation) { core in
-        let version = core.changes.version
+      let last = Locked((isOn: nil as Bool?, isInUse: false, use: Duration.zero))
+      watch(continuation) { core, version in
+        let now = core.timeline.now()
         let isInUse = core.snapshot().isNetworkInUse
-        let (wasOn, lastUse) = last.withLock { $0 }
-        let rest = max(core.lastUse, lastUse) + hideAfter - core.timeline.now()
-        let isOn = isInUse || wasOn == true && rest > .zero
-        if isOn != wasOn {
-          last.withLock { $0.isOn = isOn }
-          continuation.yield(isOn)
+        let (isOn, rest, isNew) = last.withLock { last in
+          // A call whose retry delay begins stops using the network without ending.
+          if last.isInUse { last.use = now }
+          let rest = max(core.lastUse, last.use) + hideAfter - now
+          let isOn = isInUse || last.isOn == true && rest > .zero
+          defer { (last.isOn, last.isInUse) = (isOn, isInUse) }
+          return (isOn, rest, isOn != last.isOn)
         }
-        if isOn && !isInUse {
-          // Another use in the meantime moves `lastUse`; the next step waits again.
-          try await core.timeline.watch(rest)
-        } else {
-          await core.changes.wait(after: version)
-        }
-        // A call whose retry delay begins stops using the network without ending.
-        if isInUse { last.withLock { $0.use = core.timeline.now() } }
+        if isNew { continuation.yield(isOn) }
+        // Another use in the meantime moves `lastUse`; the next step waits again.
+        return isOn && !isInUse ? Pause(rest) : Pause(until: version)
       }
     }
   }
@@ -114,21 +105,44 @@ public actor ActivityMonitor {
     core.calls.filter(matches).sorted { $0.id < $1.id }.map { ActivityMonitor.RequestInfo($0) }
   }
 
-  /// Runs `step` repeatedly for one stream, until the stream ends.
+  /// The pause after a step: a time, then until a change or for a second time.
+  private struct Pause {
+    let time: Duration
+    let version: Int?
+    let limit: Duration?
+
+    init(_ time: Duration = .zero, until version: Int? = nil, atMost limit: Duration? = nil) {
+      (self.time, self.version, self.limit) = (time, version, limit)
+    }
+
+    func pass(_ changes: ChangeSignal, _ timeline: Timeline) async throws {
+      if time > .zero { try await timeline.watch(time) }
+      guard let version, changes.version == version else { return }
+      guard let limit else { return await changes.wait(after: version) }
+      try await changes.wait(after: version, orFor: limit, timeline)
+    }
+  }
+
+  /// Runs `step` repeatedly for one stream, until the stream or the client ends.
+  ///
+  /// The client is not retained between the steps.
   private nonisolated func watch<Element>(
     _ continuation: AsyncStream<Element>.Continuation,
-    _ step: @escaping @Sendable (ClientCore) async throws -> Void
+    _ step: @escaping @Sendable (ClientCore, _ version: Int) -> Pause
   ) {
-    let core = core
-    core.changes.addWatcher()
-    let task = Task {
+    let (changes, timeline) = (core.changes, core.timeline)
+    changes.addWatcher()
+    let task = Task { [weak core] in
       while !Task.isCancelled {
-        do { try await step(core) } catch { break }
+        let version = changes.version
+        guard let pause = core.map({ step($0, version) }) else { break }
+        do { try await pause.pass(changes, timeline) } catch { break }
       }
+      continuation.finish()
     }
     continuation.onTermination = { _ in
       task.cancel()
-      core.changes.removeWatcher()
+      changes.removeWatcher()
     }
   }
 }

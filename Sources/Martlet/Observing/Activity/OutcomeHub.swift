@@ -14,12 +14,15 @@ public enum EndpointEvent<Output: Sendable>: Sendable {
 /// Delivers the outcomes of endpoints to the listeners of their types.
 final class OutcomeHub: Sendable {
   private struct State {
-    var listeners: [ObjectIdentifier: [Int: any Sendable]] = [:]
+    var listeners: [ObjectIdentifier: [Int: any Listening]] = [:]
     var nextListener = 0
   }
 
   private let count = Atomic<Int>(0)
   private let state = Locked(State())
+
+  /// Ends the streams, because nothing can be published any more.
+  deinit { for listener in state.withLock({ $0.listeners }).values.flatMap(\.values) { listener.end() } }
 
   /// Notifies the listeners of a type; costs one atomic read without listeners.
   func publish<E: Endpoint>(_ type: E.Type, _ event: EndpointEvent<E.Output>) {
@@ -29,9 +32,9 @@ final class OutcomeHub: Sendable {
   }
 
   func stream<E: Endpoint>(of type: E.Type, keeping limit: Int) -> AsyncStream<EndpointEvent<E.Output>> {
-    let (events, end) = AsyncStream.makeStream(
+    let (events, continuation) = AsyncStream.makeStream(
       of: EndpointEvent<E.Output>.self, bufferingPolicy: .bufferingNewest(max(1, limit)))
-    let listener = Listener(end)
+    let listener = Listener(continuation)
     let key = ObjectIdentifier(type)
     let id = state.withLock {
       $0.nextListener += 1
@@ -39,7 +42,7 @@ final class OutcomeHub: Sendable {
       return $0.nextListener
     }
     count.add(1, ordering: .relaxed)
-    end.onTermination = { [weak self] _ in
+    continuation.onTermination = { [weak self] _ in
       let removed = self?.state.withLock { $0.listeners[key]?.removeValue(forKey: id) }
       if removed != nil { self?.count.subtract(1, ordering: .relaxed) }
     }
@@ -52,16 +55,20 @@ final class OutcomeHub: Sendable {
   }
 }
 
+private protocol Listening: Sendable { func end() }
+
 /// A listener, and the number of unreported events that its full buffer has dropped.
 ///
 /// It does not retain the stream, whose end is the end of the subscription.
-private final class Listener<Output: Sendable>: Sendable {
-  private let end: AsyncStream<EndpointEvent<Output>>.Continuation
+private final class Listener<Output: Sendable>: Listening {
+  private let continuation: AsyncStream<EndpointEvent<Output>>.Continuation
   let missed = Atomic<Int>(0)
 
-  init(_ end: AsyncStream<EndpointEvent<Output>>.Continuation) { self.end = end }
+  init(_ continuation: AsyncStream<EndpointEvent<Output>>.Continuation) { self.continuation = continuation }
+
+  func end() { continuation.finish() }
 
   func tell(_ event: EndpointEvent<Output>) {
-    if case .dropped = end.yield(event) { missed.add(1, ordering: .relaxed) }
+    if case .dropped = continuation.yield(event) { missed.add(1, ordering: .relaxed) }
   }
 }

@@ -1,4 +1,5 @@
 import MartletBase
+import Synchronization
 
 /// The running requests that equal requests may wait for (coalescing).
 ///
@@ -6,11 +7,25 @@ import MartletBase
 ///   join ─▶ lead ─▶ the response is stored: the others look it up again
 ///      │         ├▶ it cannot be stored, or fails before its head: the others send their own requests
 ///      │         └▶ the caller cancels, or the body is not read to its end: one of the others leads
-///      └──▶ wait, for a limited time
+///      └──▶ wait: for a short time until the head, longer for a body that will be stored; then send an own request
 /// ```
 final class CacheFlights: Sendable {
-  /// The longest wait for another request's response.
-  static let patience = Duration.seconds(10)
+  /// How long a request waits for another request's response, from the start of its own transaction.
+  struct Patience: Equatable {
+    /// Until the head of the response.
+    static let head = Duration.milliseconds(500)
+    /// Until the end of the response, if its head shows that it will be stored.
+    static let body = Duration.seconds(10)
+
+    let head: Duration
+    let body: Duration
+
+    /// Waits until points in time; half of the remaining time is left for the request itself.
+    init(from now: Duration, until end: Duration?) {
+      let most = end.map { max(($0 - now) / 2, .zero) } ?? Self.body
+      (head, body) = (now + min(Self.head, most), now + min(Self.body, most))
+    }
+  }
 
   struct Key: Hashable {
     let query: CacheQuery
@@ -49,13 +64,17 @@ final class CacheFlights: Sendable {
 
   final class Flight: Sendable {
     fileprivate let result = SharedResult<End>()
+    /// Whether the head of a response has arrived that will be stored.
+    fileprivate let hasHead = Atomic(false)
 
-    /// Waits for the end of the leading request; `nil` after ``CacheFlights/patience``.
-    func wait(_ call: Call) async throws -> End? {
+    /// Waits for the end of the leading request; `nil` after the patience.
+    func wait(_ call: Call, _ patience: Patience) async throws -> End? {
       let once = OneShot<End?>()
       let waiter = Task { [result] in once.resolve(.success(try? await result.value())) }
-      let sleeper = Task { [timeline = call.core.timeline] in
-        if (try? await timeline.watch(CacheFlights.patience)) != nil { once.resolve(.success(nil)) }
+      let sleeper = Task { [self, timeline = call.core.timeline] in
+        guard (try? await timeline.watchUntil(patience.head)) != nil else { return }
+        if hasHead.load(ordering: .relaxed), (try? await timeline.watchUntil(patience.body)) == nil { return }
+        once.resolve(.success(nil))
       }
       let token = call.abortSource.onAbort { once.resolve(.failure($0)) }
       defer {
@@ -80,6 +99,9 @@ final class CacheFlights: Sendable {
     }
 
     deinit { end(.left) }
+
+    /// Notes that the head has arrived, and that the response will be stored.
+    func noteHead() { flight.hasHead.store(true, ordering: .relaxed) }
 
     func end(_ end: End) {
       flights.end(key, flight, end)

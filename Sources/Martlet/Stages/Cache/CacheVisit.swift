@@ -36,13 +36,13 @@ final class CacheVisit: Sendable {
 
   func run() async throws -> StreamedResponse {
     var mayWait = context.call.options.coalesces && isShareable
-    let deadline = context.call.core.timeline.now() + CacheFlights.patience
+    let patience = CacheFlights.Patience(from: context.call.core.timeline.now(), until: context.call.end)
     while true {
       let candidates = policy.contains(.neverRead) ? [] : await cache.candidates(query)
       switch try step(candidates, &mayWait) {
       case .answer(let response): return response
       // In either case look again; what is still missing is requested.
-      case .wait(let flight): mayWait = try await wait(for: flight, until: deadline)
+      case .wait(let flight): mayWait = try await wait(for: flight, patience)
       case .revalidate(let index, let lease): return try await revalidate(candidates, index, lease)
       case .complete(let index, let lease): return try await complete(candidates[index], lease)
       case .fetch(let reason, let previous, let lease):
@@ -104,8 +104,10 @@ final class CacheVisit: Sendable {
   }
 
   /// Waits for the leading request; returns whether to wait for another one.
-  @inline(never) private func wait(for flight: CacheFlights.Flight, until deadline: Duration) async throws -> Bool {
-    try await flight.wait(context.call) == .left && context.call.core.timeline.now() < deadline
+  @inline(never) private func wait(
+    for flight: CacheFlights.Flight, _ patience: CacheFlights.Patience
+  ) async throws -> Bool {
+    try await flight.wait(context.call, patience) == .left && context.call.core.timeline.now() < patience.head
   }
 
   /// Whether other requests may wait for this response: a plain `GET` without credentials.
@@ -316,7 +318,7 @@ final class CacheVisit: Sendable {
       .cache(.stored(Explanation.Freshness(freshness), isPermanent: cache.lasts && shelf === cache.permanent)))
     let expected = entry.part?.count ?? response.headers.contentLength
     // A response that is not fresh cannot serve the waiting requests, so they stop waiting now.
-    if !freshness.isFresh { lease?.end(.notStored) }
+    if freshness.isFresh { lease?.noteHead() } else { lease?.end(.notStored) }
     entry.bodyLength = expected ?? 0
     let prefix = previous.flatMap { joined($0, &entry) }
     let (made, query) = (entry, query)

@@ -1,3 +1,4 @@
+import Dispatch
 public import Foundation
 import MartletBase
 
@@ -137,8 +138,8 @@ final class DataLedger: Sendable {
     /// What the file does not have yet.
     var unsaved: [String: Int64] = [:]
     var isLoaded = false
-    var isPlanned = false
-    var isSaving = false
+    /// When the next write begins; `nil` if none is planned.
+    var planned: Duration?
     /// Why the last save failed.
     var problem: HTTPError?
   }
@@ -149,6 +150,8 @@ final class DataLedger: Sendable {
 
   let budget: DataBudget
   private let file: DataFile?
+  /// Takes what is unsaved and writes it, one call after the other.
+  private let queue = DispatchQueue(label: "Martlet.DataLedger")
   private let state = Locked(State())
 
   init(_ budget: DataBudget) {
@@ -186,10 +189,10 @@ final class DataLedger: Sendable {
       state.use.add(Int64(bytes), key)
       guard file != nil else { return nil }
       state.unsaved[key, default: 0] += Int64(bytes)
-      let isMuch = (state.unsaved[key] ?? 0) >= Self.lagBytes
-      guard !state.isPlanned || isMuch && !state.isSaving else { return nil }
-      state.isPlanned = true
-      return isMuch ? .zero : Self.lag
+      let pause = (state.unsaved[key] ?? 0) >= Self.lagBytes ? .zero : Self.lag
+      guard state.planned.map({ pause < $0 }) ?? true else { return nil }
+      state.planned = pause
+      return pause
     }
     guard let pause else { return }
     Task {
@@ -199,37 +202,37 @@ final class DataLedger: Sendable {
     }
   }
 
-  /// Adds what was counted to the file, which other processes may have changed.
+  /// Adds the unsaved bytes to the file, which other processes may have changed.
+  ///
+  /// When it returns, the file contains everything that was counted before the call.
   func save(now: Date) async throws {
     guard let file else { return }
-    // One at a time: what is counted meanwhile is in the next one.
+    let number = budget.period(at: now).number
+    // Taking and writing are one step: otherwise a call would return while another one writes what it has taken.
+    try await onFileQueue(queue) { [self] () throws(HTTPError) in try write(to: file, number) }
+  }
+
+  private func write(to file: DataFile, _ number: Int64) throws(HTTPError) {
     let unsaved = state.withLock { state in
-      guard !state.isSaving else {
-        state.isPlanned = false
-        return [String: Int64]()
-      }
-      defer { (state.unsaved, state.isPlanned, state.isSaving) = ([:], false, !state.unsaved.isEmpty) }
+      defer { (state.unsaved, state.planned) = ([:], nil) }
       return state.unsaved
     }
     guard !unsaved.isEmpty else { return }
-    let number = budget.period(at: now).number
-    do {
-      let stored = try await onFileQueue { () throws(HTTPError) in
-        try file.change { use in
-          use.enter(number)
-          for (tag, bytes) in unsaved { use.add(bytes, tag) }
-        }
+    do throws(HTTPError) {
+      let stored = try file.change { use in
+        use.enter(number)
+        for (tag, bytes) in unsaved { use.add(bytes, tag) }
       }
       state.withLock { state in
-        // What was counted in the meantime is not in the file yet.
+        // The file does not contain the bytes that were counted in the meantime.
         var use = stored
         for (tag, bytes) in state.unsaved { use.add(bytes, tag) }
-        (state.use, state.isSaving, state.problem) = (use, false, nil)
+        (state.use, state.problem) = (use, nil)
       }
     } catch {
       state.withLock { state in
         state.unsaved.merge(unsaved) { $0.addingReportingOverflow($1).partialValue }
-        (state.isSaving, state.problem) = (false, error)
+        state.problem = error
       }
       throw error
     }

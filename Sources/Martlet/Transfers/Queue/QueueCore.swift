@@ -12,6 +12,8 @@ final class QueueCore: CallObserver {
     var tally: QueueTally
     var isPaused: Bool
     var isFinishing = false
+    /// Whether the queue was released: only its own requests can add others, by repeating themselves.
+    var isReleased = false
     /// The requests that were cancelled because another one failed; their ends cancel nothing.
     var cancelled: Set<RequestID> = []
     /// Ends to report in order; reporting one may cause others.
@@ -149,6 +151,13 @@ final class QueueCore: CallObserver {
   func resume() {
     state.withLock { $0.isPaused = false }
     startReady()
+  }
+
+  /// Lets the remaining requests run, because a released queue cannot be resumed.
+  func release() {
+    state.withLock { $0.isReleased = true }
+    resume()
+    tellFinish()
   }
 
   /// Starts all requests that may start; not recursively, because any number may be refused at once.
@@ -293,7 +302,7 @@ final class QueueCore: CallObserver {
       RequestQueue.Progress
     )
     let ends: Ends? = state.withLock { state in
-      guard state.isFinishing, state.table.count == 0 else { return nil }
+      guard state.isFinishing || state.isReleased, state.table.count == 0 else { return nil }
       defer { (state.events, state.progress) = ([:], [:]) }
       return (Array(state.events.values), Array(state.progress.values), state.tally.progress)
     }

@@ -60,7 +60,7 @@ extension RequestQueue {
     case request(RequestID, RequestEvent)
     /// A request ended.
     case ended(RequestID, RequestEvent.End)
-    /// All requests have ended, after ``RequestQueue/finish()``.
+    /// All requests have ended, after ``RequestQueue/finish()`` or the release of the queue.
     case finished(Summary)
   }
 }

@@ -2,8 +2,8 @@ public import Foundation
 
 /// Sends many requests with limits, priorities, dependencies and a common progress.
 ///
-/// Added requests run until they succeed, fail or are cancelled, even if the queue is released. A request that waits
-/// for its turn has no task and no thread, and its time limits begin when it starts.
+/// Added requests run until they succeed, fail or are cancelled, even if the queue is released: a paused queue is then
+/// resumed. A request that waits for its turn has no task and no thread, and its time limits begin when it starts.
 ///
 /// ```swift
 /// let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 2))
@@ -20,13 +20,15 @@ public final class RequestQueue: Sendable {
   ///   - limits: The limits of concurrent requests; 4 in total by default.
   ///   - onFailure: The effect of a failure on the other requests.
   ///   - progress: How ``progress`` is computed.
-  ///   - paused: Whether requests start only after ``resume()``.
+  ///   - paused: Whether requests start only after ``resume()``, or when the queue is released.
   public init(
     client: HTTPClient = .shared, limits: Limits = .concurrent(4), onFailure: FailurePolicy = .carryOn,
     progress: Progress.Kind = .simple, paused: Bool = false
   ) {
     core = QueueCore(client.core, limits, onFailure, progress, isPaused: paused)
   }
+
+  deinit { core.release() }
 
   /// Adds a request.
   ///
@@ -90,7 +92,9 @@ public final class RequestQueue: Sendable {
   /// Lets requests start, after ``pause()`` or in a queue created paused; repeated calls have no effect.
   public func resume() { core.resume() }
 
-  /// Keeps requests from starting; running ones continue.
+  /// Keeps requests from starting until ``resume()``, or until the queue is released; running ones continue.
+  ///
+  /// `HTTPClient.drain(timeout:)` waits for requests of a paused queue.
   public func pause() { core.pause() }
 
   /// Cancels all requests in the queue; new ones can be added afterwards.
@@ -110,11 +114,13 @@ public final class RequestQueue: Sendable {
   /// The current progress of the queue.
   public var status: RequestQueue.Progress { core.status }
 
-  /// The progress: the current value, then the newest one after each change, until ``finish()`` is done.
+  /// The progress: the current value, then the newest one after each change.
+  ///
+  /// The stream ends when all requests have ended, after ``finish()`` or the release of the queue.
   public var progress: AsyncStream<RequestQueue.Progress> { core.progress() }
 
-  /// The events of the requests from now on, until ``finish()`` is done.
+  /// The events of the requests from now on.
   ///
-  /// A reader that falls more than 4,096 events behind loses the oldest ones.
+  /// The stream ends when all requests have ended, after ``finish()`` or the release of the queue. A reader that falls more than 4,096 events behind loses the oldest ones.
   public var events: AsyncStream<RequestQueue.Event> { core.events() }
 }

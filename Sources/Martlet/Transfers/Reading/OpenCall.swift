@@ -15,13 +15,6 @@ final class OpenCall: Sendable {
 
   deinit { call.abort(CancellationError()) }
 
-  private enum Reader: Sendable {
-    /// Possibly with a chunk that was read already.
-    case resting(ResponseBody.AsyncIterator, Data?)
-    case reading, ended
-    case failed(any Error)
-  }
-
   /// The response, with a body that keeps the call alive.
   func living() async throws -> StreamedResponse {
     var body = response.body.makeAsyncIterator()
@@ -32,29 +25,19 @@ final class OpenCall: Sendable {
       return response
     } else if response.isWithoutBody {
       first = try await next(&body)
-      if first == nil { return response }
     }
-    let state = Locked(Reader.resting(body, first))
     var living = response
+    guard !response.isWithoutBody || first != nil else {
+      living.body = ResponseBody()
+      return living
+    }
+    // The iterator, and a chunk that was read already.
+    let state = Locked((body: body, first: first))
     living.body = response.body.replaced { [self] in
-      let reader = state.withLock { reader in
-        defer { if case .resting = reader { reader = .reading } }
-        return reader
-      }
-      switch reader {
-      case .ended: return nil
-      case .failed(let error): throw error
-      case .reading: throw HTTPError(.unsupported, "the body is being read already: it has one reader at a time")
-      case .resting(var body, let first):
-        do {
-          let piece = if let first { Optional(first) } else { try await next(&body) }
-          state.withLock { [body] in $0 = piece == nil ? .ended : .resting(body, nil) }
-          return piece
-        } catch {
-          state.withLock { $0 = .failed(error) }
-          throw error
-        }
-      }
+      var (body, first) = state.withLock { $0 }
+      if first == nil { first = try await next(&body) }
+      state.withLock { [body] in $0 = (body, nil) }
+      return first
     }
     return living
   }
@@ -150,10 +133,7 @@ extension ClientCore {
     return try await withTaskCancellationHandler {
       do {
         if pause > .zero { try await call.pause(for: pause) }
-        var response = try await Pipeline.run(call, .stream)
-        response.decoder = call.settings.configuration.decoder
-        if call.options.accepts.accepts(response.status) != true { _ = try await accepted(response, call) }
-        return OpenCall(call, response)
+        return OpenCall(call, try await opened(call))
       } catch {
         throw await call.failed(with: error)
       }

@@ -61,12 +61,27 @@ import Testing
       Issue.record("there is nobody to wait for")
       return
     }
-    let waiter = Task { try await flight.wait(call) }
+    let waiter = Task { try await flight.wait(call, CacheFlights.Patience(from: .zero, until: nil)) }
 
     call.abort(CancellationError())
 
     await #expect(throws: CancellationError.self) { try await waiter.value }
     lease.end(.stored)
+  }
+
+  @Test(arguments: [
+    (end: nil as Duration?, head: Duration.milliseconds(500), body: Duration.seconds(10)),
+    (.seconds(60), .milliseconds(500), .seconds(10)),
+    (.seconds(8), .milliseconds(500), .seconds(4)),
+    (.milliseconds(600), .milliseconds(300), .milliseconds(300)),
+    (.zero, .zero, .zero), (.seconds(-1), .zero, .zero),
+  ])
+  func `a wait leaves half of the remaining time`(end: Duration?, head: Duration, body: Duration) {
+    let start = Duration.seconds(3)
+
+    let patience = CacheFlights.Patience(from: start, until: end.map { start + $0 })
+
+    #expect(patience.head - start == head && patience.body - start == body)
   }
 
   @Test func `requests are not coalesced after a response that was not stored`() throws {

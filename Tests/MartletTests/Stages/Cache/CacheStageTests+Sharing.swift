@@ -42,19 +42,69 @@ extension CacheStageTests {
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `a waiting request is sent by itself after ten seconds`() async throws {
+  @Test func `waiting requests are sent after half a second without a head`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
     let client = client(transport, clock)
 
     let all = (0..<3).map { _ in Self.get(client) }
     await clock.wait(forSleepers: 2)
-    clock.advance(by: .seconds(10))
+    clock.advance(by: .milliseconds(499))
+    await clock.wait(forSleepers: 2)
+    #expect(transport.requests.count == 1)
+    clock.advance(by: .milliseconds(1))
     await gate.waitForArrivals(3)
     gate.open()
 
     for one in all { #expect(try await one.value.text == "x") }
     #expect(transport.requests.count == 3)
+  }
+
+  @Test func `waiting requests wait ten seconds for a body that will be stored`() async throws {
+    let (head, end, clock) = (Gate(), Gate(), TestClock(advancing: .manually))
+    let transport = StubTransport { _ in
+      await head.pass()
+      let rest = Shared(["x"])
+      return .streamed(headers: ["Cache-Control": "max-age=60"]) {
+        if let piece = rest.withLock({ $0.popLast() }) { return Data(piece.utf8) }
+        await end.pass()
+        return nil
+      }
+    }
+    let client = client(transport, clock)
+
+    let all = (0..<3).map { _ in Self.get(client) }
+    await clock.wait(forSleepers: 2)
+    head.open()
+    await end.waitForArrivals(1)
+    clock.advance(by: .milliseconds(9_999))
+    await clock.wait(forSleepers: 2)
+    #expect(transport.requests.count == 1)
+    clock.advance(by: .milliseconds(1))
+    await end.waitForArrivals(3)
+    end.open()
+
+    for one in all { #expect(try await one.value.text == "x") }
+    #expect(transport.requests.count == 3)
+  }
+
+  @Test func `a waiting request with a total limit is sent before the limit passes`() async throws {
+    let (gate, clock) = (Gate(), TestClock(advancing: .manually))
+    let transport = Self.transport(gate)
+    let client = client(transport, clock)
+
+    let leader = Self.get(client)
+    await gate.waitForArrivals(1)
+    let other = Task { try await client.get("http://a.test/x", options: .timeout(.milliseconds(600))) }
+    // The limit itself, and the wait for half of it.
+    await clock.wait(forSleepers: 2)
+    clock.advance(by: .milliseconds(300))
+    await gate.waitForArrivals(2)
+    gate.open()
+
+    #expect(try await other.value.text == "x")
+    #expect(try await leader.value.text == "x")
+    #expect(transport.requests.count == 2)
   }
 
   @Test func `cancelling the leader or a waiting request does not cancel the others`() async throws {

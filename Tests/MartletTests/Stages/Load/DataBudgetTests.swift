@@ -119,6 +119,31 @@ import Testing
     #expect(try await DataLedger(budget).rest(nil, now: next).bytes == 1_993)
   }
 
+  @Test func `a save returns when the file contains everything counted before, even during other saves`() async throws {
+    let folder = try TemporaryFolder()
+    var budget = DataBudget.perDay(1 << 30)
+    let file = folder.url.appending(path: "budget")
+    budget.file = file
+    let ledger = DataLedger(budget)
+    let timeline = Timeline(TestClock(advancing: .manually))
+    var counted: Int64 = 0
+
+    for _ in 0..<Stress.count(50, full: 500) {
+      func add() {
+        ledger.add(300_000, nil, now: { Self.start }, timeline)
+        counted += 300_000
+      }
+      add()
+      async let earlier: Void = ledger.save(now: Self.start)
+      add()
+      try await ledger.save(now: Self.start)
+
+      let saved = try #require(try DataFile(file).read())
+      #expect(saved.used("") == counted)
+      try await earlier
+    }
+  }
+
   @Test(arguments: [
     "", "x", "{}", #"{"period":1,"used":{"":"x"}}"#, #"{"period":99999999999999999999,"used":{}}"#,
     #"{"period":-9223372036854775808,"used":{}}"#,

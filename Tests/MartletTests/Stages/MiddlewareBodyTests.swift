@@ -1,0 +1,91 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// The limits of a request hold for bodies that middleware creates.
+@Suite(.hangLimit) struct MiddlewareBodyTests {
+  /// A body that middleware creates.
+  enum Body: CaseIterable {
+    case inMemory, endless
+
+    var body: ResponseBody {
+      switch self {
+      case .inMemory: ResponseBody(Data(count: 5_000_000))
+      case .endless: ResponseBody { Data(count: 100) }
+      }
+    }
+  }
+
+  private static func client(
+    _ status: HTTPStatus = .ok, clock: TestClock = TestClock(), _ body: @escaping @Sendable () -> ResponseBody
+  ) -> HTTPClient {
+    HTTPClient.stubbed(StubTransport { _ in .text("x", status: status) }, clock: clock) {
+      $0.middleware = [Replacing(body: body)]
+      $0.options.maximumBodyBytes = 1_000
+      $0.options.maximumErrorBodyBytes = 50
+      $0.retry = .off
+    }
+  }
+
+  @Test(arguments: Body.allCases) func `maximumBodyBytes limits an accepted body`(_ body: Body) async throws {
+    let client = Self.client { body.body }
+
+    let sent = await #expect(throws: HTTPError.self) { try await client.get("/") }
+    let started = await #expect(throws: HTTPError.self) { try await client.start(.get("/")).value }
+
+    #expect(sent?.kind == .bodyTooLarge && started?.kind == .bodyTooLarge)
+  }
+
+  @Test(arguments: Body.allCases, [false, true])
+  func `maximumErrorBodyBytes truncates the body of an error`(_ body: Body, isStreamed: Bool) async throws {
+    let client = Self.client(.notFound) { body.body }
+
+    let error = await #expect(throws: HTTPError.self) {
+      if isStreamed { try await client.stream(.get("/")) { _ in } } else { try await client.get("/") }
+    }
+
+    #expect(error?.kind == .status)
+    #expect(error?.response?.body.count == 50 && error?.response?.isBodyTruncated == true)
+  }
+
+  @Test func `a body within the limits arrives unchanged`() async throws {
+    let client = Self.client { ResponseBody(Data(count: 1_000)) }
+
+    #expect(try await client.get("/").body.count == 1_000)
+  }
+
+  @Test func `the total limit ends a streamed body that never arrives`() async throws {
+    let (clock, gate) = (TestClock(advancing: .manually), Gate())
+    let client = Self.client(clock: clock) {
+      ResponseBody {
+        await gate.pass()
+        return nil
+      }
+    }
+    let reading = Task {
+      try await client.stream(.get("/"), options: .timeout(.seconds(5))) { try await $0.text }
+    }
+    await gate.waitForArrivals(1)
+
+    clock.advance(by: .seconds(5))
+
+    let error = await #expect(throws: HTTPError.self) { try await reading.value }
+    #expect(error?.kind == .timedOut)
+    gate.open()
+  }
+}
+
+private struct Replacing: Middleware {
+  let body: @Sendable () -> ResponseBody
+
+  func intercept(
+    _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+  ) async throws -> StreamedResponse {
+    var response = try await next(request)
+    response.body = body()
+    return response
+  }
+}
