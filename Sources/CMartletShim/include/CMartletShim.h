@@ -223,6 +223,17 @@ void *_Nullable martlet_easy_session(void *easy);
 /// Whether a transfer's connection uses TLS, also to a proxy.
 bool martlet_easy_has_tls(void *easy);
 
+// MARK: HTTP/2 streams
+
+/// Observes how HTTP/2 streams end, if an opened libcurl allows it.
+void martlet_streams_open(const struct martlet_library *library);
+/// Whether the ends of HTTP/2 streams are observed.
+bool martlet_streams_are_known(void);
+/// The stream of an easy handle has ended, with an error code (RFC 9113 §7). The handle may be unknown to the loop.
+typedef void (*martlet_stream_ended)(void *_Nullable loop, void *easy, uint32_t error);
+/// Sets the receiver of ends that occur on this thread while it is inside.
+void martlet_streams_listen(martlet_stream_ended ended, void *_Nullable loop);
+
 // MARK: OpenSSL
 
 /// Finds the OpenSSL that an opened libcurl uses. Returns false if `is_logging`, libcurl's log is always on, and no

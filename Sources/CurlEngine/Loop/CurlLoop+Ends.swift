@@ -45,7 +45,7 @@ extension CurlLoop {
     var code: CInt = 0
     while let easy = martlet_multi_next_done(multi, &code) {
       guard let handle = handles[easy] else { continue }
-      let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream
+      let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream && handle.streamEnd != 0
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
       ended.append((handle, code))
     }
