@@ -158,6 +158,8 @@ enum {
   martlet_info_remote_port = 0x200000 + 40,
   martlet_info_local_address = 0x100000 + 41,
   martlet_info_local_port = 0x200000 + 42,
+  /// The number of bytes of request heads that were written, including CONNECT.
+  martlet_info_request_size = 0x200000 + 12,
   /// The status of a proxy's response to CONNECT.
   martlet_info_connect_status = 0x200000 + 22,
   /// Why a SOCKS proxy refused the connection (`CURLPX_…`).
@@ -251,6 +253,12 @@ bool martlet_tls_shows_pending(void);
 uintptr_t martlet_tls_watch_end(void *tls);
 /// Whether this thread has just read the end of TLS with this number.
 bool martlet_tls_has_ended(uintptr_t number);
+/// Observes the server's alerts until `martlet_tls_ignore_alerts`, or until `martlet_tls_watch_end`. Returns the number to
+/// query them by, or 0 if that is impossible.
+uintptr_t martlet_tls_watch_alerts(void *tls);
+void martlet_tls_ignore_alerts(void *tls);
+/// The name of the alert with this number that this thread has just read, if it rejects the client; NULL without one.
+const char *_Nullable martlet_tls_alert(uintptr_t number);
 /// Whether client and server have negotiated HTTP/2.
 bool martlet_tls_is_http2(void *tls);
 /// Whether bytes were read from a connection's socket that libcurl has not taken yet; `tls` is an object of OpenSSL or

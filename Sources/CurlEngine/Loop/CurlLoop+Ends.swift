@@ -45,6 +45,7 @@ extension CurlLoop {
     var code: CInt = 0
     while let easy = martlet_multi_next_done(multi, &code) {
       guard let handle = handles[easy] else { continue }
+      if code != 0 { discardConnection(of: handle, after: code) }
       let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream && handle.streamEnd != 0
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
       ended.append((handle, code))

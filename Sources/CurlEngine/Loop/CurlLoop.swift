@@ -421,7 +421,7 @@ final class CurlLoop {
     if CurlLibrary.readsWhilePaused, event.events & 4 == 0, isPaused(watch) { return actUnread(event, watch, multi) }
     // libcurl would write whatever the event is, even while it waits before sending.
     var events = event.events & (watch.wanted | 5)
-    if watch.wanted == 3, events & 1 != 0 {
+    if watch.wanted == 3, events & 1 != 0 || isReadable(event.socket) {
       // The response is read first: if the server has closed, sending fails, and with it the transfer.
       _ = martlet_multi_act(multi, event.socket, 1)
       takeEnded(multi)
@@ -438,6 +438,7 @@ final class CurlLoop {
 
   func watch(_ socket: CInt, _ what: CInt, for easy: UnsafeMutableRawPointer?) {
     guard socket >= 0 else { return }
+    if what & 2 != 0, let easy { handles[easy]?.hasAwaitedRoom = true }
     // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
     var known = watches[socket, default: CurlWatch()]
     if !known.isConnection {
@@ -485,16 +486,4 @@ final class CurlLoop {
     // The next socket may have its number.
     if socket == answer.socket { _ = answer.takeSocket() }
   }
-}
-
-/// A socket: the events registered with the system, and those that libcurl wants.
-struct CurlWatch {
-  var registered: CInt = 0
-  var wanted: CInt = 0
-  /// Whether its closing is reported to ``CurlLoop/closed(_:)``.
-  ///
-  /// It may then stay in the poll set while it is idle.
-  var isConnection = false
-  /// The last handle that wanted events of the socket.
-  var easy: UnsafeMutableRawPointer?
 }

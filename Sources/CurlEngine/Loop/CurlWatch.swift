@@ -1,0 +1,11 @@
+/// A socket: the events registered with the system, and those that libcurl wants.
+struct CurlWatch {
+  var registered: CInt = 0
+  var wanted: CInt = 0
+  /// Whether its closing is reported to ``CurlLoop/closed(_:)``.
+  ///
+  /// It may then stay in the poll set while it is idle.
+  var isConnection = false
+  /// The last handle that wanted events of the socket.
+  var easy: UnsafeMutableRawPointer?
+}
