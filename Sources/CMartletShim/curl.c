@@ -286,6 +286,7 @@ static void open_library(void) {
     snprintf(problem, sizeof problem, "libcurl %s needs to be guarded, and its OpenSSL is not to be found", info->version);
     return;
   }
+  if (martlet_tls_is_known()) martlet_streams_open(&library);
   path = library.path;
   find_roots(info);
 }

@@ -109,12 +109,56 @@ bool martlet_tls_is_http2(void *tls) {
 // so it cannot be queried later.
 static _Thread_local uintptr_t ended[kNoted];
 static _Thread_local unsigned next_ended;
+// The last alerts that this thread has read, likewise.
+static _Thread_local struct {
+  uintptr_t number;
+  int description;
+} alerts[kNoted];
+static _Thread_local unsigned next_alert;
 static atomic_uintptr_t numbers;
 
 static void heard(
     int is_written, int protocol, int type, const void *bytes, size_t count, void *tls, void *number) {
-  if (is_written || type != kAlert || count != 2 || ((const unsigned char *)bytes)[1] != kCloseNotify) return;
-  ended[next_ended++ % kNoted] = (uintptr_t)number;
+  if (is_written || type != kAlert || count != 2) return;
+  const int description = ((const unsigned char *)bytes)[1];
+  if (description == kCloseNotify) {
+    ended[next_ended++ % kNoted] = (uintptr_t)number;
+  } else {
+    const unsigned place = next_alert++ % kNoted;
+    alerts[place].number = (uintptr_t)number;
+    alerts[place].description = description;
+  }
+}
+
+uintptr_t martlet_tls_watch_alerts(void *tls) { return martlet_tls_watch_end(tls); }
+
+void martlet_tls_ignore_alerts(void *tls) {
+  if (is_usable) ssl.set_messages(tls, NULL);
+}
+
+// The alerts about the client (RFC 8446 §6.2); OpenSSL 3.0 has no name for the last one.
+static const char *alert_name(int description) {
+  switch (description) {
+    case 40: return "handshake failure";
+    case 42: return "bad certificate";
+    case 43: return "unsupported certificate";
+    case 44: return "certificate revoked";
+    case 45: return "certificate expired";
+    case 46: return "certificate unknown";
+    case 48: return "unknown ca";
+    case 49: return "access denied";
+    case 51: return "decrypt error";
+    case 116: return "certificate required";
+    default: return NULL;
+  }
+}
+
+const char *martlet_tls_alert(uintptr_t number) {
+  if (number == 0) return NULL;
+  for (size_t i = 0; i < kNoted; i++) {
+    if (alerts[i].number == number) return alert_name(alerts[i].description);
+  }
+  return NULL;
 }
 
 uintptr_t martlet_tls_watch_end(void *tls) {

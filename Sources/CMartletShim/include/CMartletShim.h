@@ -160,6 +160,8 @@ enum {
   martlet_info_remote_port = 0x200000 + 40,
   martlet_info_local_address = 0x100000 + 41,
   martlet_info_local_port = 0x200000 + 42,
+  /// The number of bytes of request heads that were written, including CONNECT.
+  martlet_info_request_size = 0x200000 + 12,
   /// The status of a proxy's response to CONNECT.
   martlet_info_connect_status = 0x200000 + 22,
   /// Why a SOCKS proxy refused the connection (`CURLPX_…`).
@@ -227,6 +229,17 @@ void *_Nullable martlet_easy_session(void *easy);
 /// Whether a transfer's connection uses TLS, also to a proxy.
 bool martlet_easy_has_tls(void *easy);
 
+// MARK: HTTP/2 streams
+
+/// Observes how HTTP/2 streams end, if an opened libcurl allows it.
+void martlet_streams_open(const struct martlet_library *library);
+/// Whether the ends of HTTP/2 streams are observed.
+bool martlet_streams_are_known(void);
+/// The stream of an easy handle has ended, with an error code (RFC 9113 §7). The handle may be unknown to the loop.
+typedef void (*martlet_stream_ended)(void *_Nullable loop, void *easy, uint32_t error);
+/// Sets the receiver of ends that occur on this thread while it is inside.
+void martlet_streams_listen(martlet_stream_ended ended, void *_Nullable loop);
+
 // MARK: OpenSSL
 
 /// Finds the OpenSSL that an opened libcurl uses. Returns false if `is_logging`, libcurl's log is always on, and no
@@ -244,6 +257,12 @@ bool martlet_tls_shows_pending(void);
 uintptr_t martlet_tls_watch_end(void *tls);
 /// Whether this thread has just read the end of TLS with this number.
 bool martlet_tls_has_ended(uintptr_t number);
+/// Observes the server's alerts until `martlet_tls_ignore_alerts`, or until `martlet_tls_watch_end`. Returns the number to
+/// query them by, or 0 if that is impossible.
+uintptr_t martlet_tls_watch_alerts(void *tls);
+void martlet_tls_ignore_alerts(void *tls);
+/// The name of the alert with this number that this thread has just read, if it rejects the client; NULL without one.
+const char *_Nullable martlet_tls_alert(uintptr_t number);
 /// Whether client and server have negotiated HTTP/2.
 bool martlet_tls_is_http2(void *tls);
 /// Whether bytes were read from a connection's socket that libcurl has not taken yet; `tls` is an object of OpenSSL or

@@ -87,6 +87,10 @@ enum CurlCallbacks {
       return 0
     })
 
+  fileprivate static let streamEnded: martlet_stream_ended = { pointer, easy, error in
+    if let pointer { loop(pointer) { $0.handles[easy]?.streamEnd = error } }
+  }
+
   static func prepare(_ handle: CurlHandle, error: UnsafeMutablePointer<CChar>) -> CInt {
     withUnsafePointer(to: easy) {
       martlet_easy_prepare(
@@ -100,4 +104,9 @@ enum CurlCallbacks {
   ) -> UnsafeMutableRawPointer? {
     withUnsafePointer(to: multi) { martlet_multi_new($0, owner, settings.perHost, settings.total) }
   }
+}
+
+extension CurlLoop {
+  /// Observes the loop's HTTP/2 streams, before libcurl works on this thread.
+  func listen() { martlet_streams_listen(CurlCallbacks.streamEnded, Unmanaged.passUnretained(self).toOpaque()) }
 }

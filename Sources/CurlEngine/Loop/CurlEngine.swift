@@ -152,6 +152,7 @@ package final class CurlMailbox: Sendable {
         if loop == nil { martlet_library_end_thread() }
         martlet_library_leave()
       }
+      loop?.listen()
       return body(&loop)
     }
   }
@@ -162,7 +163,10 @@ package final class CurlMailbox: Sendable {
   private func withLoopIfAvailable(_ body: (inout sending CurlLoop?) -> sending CurlLoop.Drive?) -> CurlLoop.Drive? {
     guard martlet_library_enter() else { return nil }
     defer { martlet_library_leave() }
-    return loop.withLockIfAvailable(body) ?? nil
+    return loop.withLockIfAvailable { loop in
+      loop?.listen()
+      return body(&loop)
+    } ?? nil
   }
 
   private func startThread() {

@@ -35,6 +35,10 @@ final class CurlHandle {
   private(set) var isMultiplexed = false
   /// The transfer's HTTP/2 stream, if libcurl's log contains it.
   private(set) var stream: UInt32?
+  /// The error code with which the transfer's HTTP/2 stream ended (RFC 9113 §7), as far as known.
+  ///
+  /// 0 means that the response is complete.
+  var streamEnd: UInt32?
   /// Whether libcurl is about to send the request again.
   ///
   /// From then on its log may be about other connections, too.
@@ -58,6 +62,10 @@ final class CurlHandle {
   var racedAddress: SocketAddress?
   /// The OpenSSL object of the TLS connection to a proxy that carries it.
   var proxyTLS: UnsafeMutableRawPointer?
+  /// The number by which to query the alerts of a connection that the transfer has made, and its OpenSSL object.
+  private var alerts: (number: UInt, tls: UnsafeMutableRawPointer)?
+  /// Whether libcurl has waited for room in the socket since the request was about to be sent.
+  var hasAwaitedRoom = false
 
   init?(_ loop: CurlLoop) {
     guard let easy = martlet_easy_new() else { return nil }
@@ -265,7 +273,7 @@ final class CurlHandle {
       // libcurl 8.14 sends an http request on a TLS connection to the same host and port.
       let isOther = !isSecure && transfer.route?.proxy?.kind != .https && martlet_easy_has_tls(easy)
       let isBroken = loop.broken.count > 0 && name.map { loop.broken[$0] != nil } == true
-      let isUnusable = isOther || isBroken || isSpoiled(known, for: transfer)
+      let isUnusable = isOther || isBroken || hasFailed(known, before: transfer) || isSpoiled(known, for: transfer)
       // A connection that is not open yet has no addresses.
       if isUnusable || !isMultiplexed && (isSecure && name == nil || isTaken(known, by: transfer)) {
         transfer.isMisplaced = true
@@ -273,6 +281,8 @@ final class CurlHandle {
       }
     }
     guard transfer.willSend() else { return false }
+    hasAwaitedRoom = false
+    alerts = isReused || !isSecure ? nil : martlet_easy_tls(easy).map { (martlet_tls_watch_alerts($0), $0) }
     if let name {
       let connection = known ?? loop.resting.add(name)
       if let resting, resting !== connection {
@@ -366,15 +376,21 @@ final class CurlHandle {
     // SEND_ERROR: libcurl since 8.0 reports it if the server had ended its response before. While the reader pauses, or
     // after many bytes at once, libcurl may have dropped the end of the response.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
-      let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
+      let isCutOff = streamEnd != 0 && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
       return CurlEnding(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
     }
-    let text = transfer?.explained(error, code, isReused: isReused) ?? error
+    var text = transfer?.explained(error, code, isReused: isReused) ?? error
+    // An alert that was not read before sending failed.
+    if let alerts, !text.contains(" alert "), let alert = martlet_tls_alert(alerts.number) {
+      text += "\(text.isEmpty ? "" : ": ")the server sent the alert \(String(cString: alert))"
+    }
     var result = CurlEnding(code: code, text: text, isReused: isReused)
+    result.isUnsent = hasWrittenNothing
     result.refusal = transfer?.route?.refusal(easy)
     if loop.goaways.count > 0, let goAway = connectionName.flatMap({ loop.goaways[$0] }) {
       result.note(goAway, of: stream)
     }
+    if streamEnd == 7 { result.isUnprocessed = true }  // REFUSED_STREAM
     return result
   }
 
@@ -392,6 +408,16 @@ final class CurlHandle {
     return socket < 0 ? nil : socket
   }
 
+  /// Whether it is certain that libcurl has written nothing of the request.
+  ///
+  /// libcurl does not count what it writes after it had to wait for room.
+  private var hasWrittenNothing: Bool {
+    CurlLibrary.countsRequests && !hasAwaitedRoom && martlet_easy_number(easy, CInt(martlet_info_request_size)) == 0
+  }
+
+  /// Reads an alert that waits in the socket of a connection that the transfer has made, and that is given up.
+  func readAlert(from socket: CInt) { if let alerts { _ = martlet_tls_is_quiet(alerts.tls, socket) } }
+
   /// Notes facts about the connection before the transfer loses it.
   func noteConnection() {
     guard let transfer else { return }
@@ -400,6 +426,8 @@ final class CurlHandle {
       loop.exclusive.note(transfer.job.origin, speaksHTTP1: transfer.life.isAlone)
     }
     guard !isReused else { return }
+    if let alerts, transfer.life.bodyEnd != .connection { martlet_tls_ignore_alerts(alerts.tls) }
+    alerts = nil
     let hasSecureProxy = transfer.route?.proxy?.kind == .https
     if isSecure != hasSecureProxy || proxyTLS != nil { tls = martlet_easy_session(easy) }
   }
@@ -415,10 +443,12 @@ final class CurlHandle {
   func release() {
     transfer?.handle = nil
     transfer = nil
-    (resting, connectionNumber, stream, tls, proxyTLS, racedAddress) = (nil, nil, nil, nil, nil, nil)
+    (resting, connectionNumber, stream, streamEnd, tls, proxyTLS) = (nil, nil, nil, nil, nil, nil)
+    racedAddress = nil
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
     (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
+    (alerts, hasAwaitedRoom) = (nil, false)
   }
 
   /// Sets a list of one line of ``WireText``, and keeps it while libcurl may read it.

@@ -65,6 +65,9 @@ package enum CurlLibrary {
   /// Whether each TLS connection may have read bytes that nothing reveals, as with LibreSSL, which reads ahead.
   static let hidesTLS = martlet_curl_version() >= 0x080f00 && !martlet_tls_shows_pending()
 
+  /// Whether libcurl counts the bytes of requests that it has written.
+  static let countsRequests = !(0x080700..<0x080900).contains(martlet_curl_version())
+
   /// Whether libcurl leaves an HTTP/2 stream open after it stops sending the request.
   ///
   /// It stops after a response with a status from 300 on.

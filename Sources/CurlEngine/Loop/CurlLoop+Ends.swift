@@ -48,7 +48,8 @@ extension CurlLoop {
         endScout(easy, multi)
         continue
       }
-      let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream
+      if code != 0 { discardConnection(of: handle, after: code) }
+      let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream && handle.streamEnd != 0
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
       ended.append((handle, code))
     }

@@ -430,7 +430,7 @@ final class CurlLoop {
     if CurlLibrary.readsWhilePaused, event.events & 4 == 0, isPaused(watch) { return actUnread(event, watch, multi) }
     // libcurl would write whatever the event is, even while it waits before sending.
     var events = event.events & (watch.wanted | 5)
-    if watch.wanted == 3, events & 1 != 0 {
+    if watch.wanted == 3, events & 1 != 0 || isReadable(event.socket) {
       // The response is read first: if the server has closed, sending fails, and with it the transfer.
       _ = martlet_multi_act(multi, event.socket, 1)
       takeEnded(multi)
@@ -448,6 +448,7 @@ final class CurlLoop {
   func watch(_ socket: CInt, _ what: CInt, for easy: UnsafeMutableRawPointer?) {
     guard socket >= 0 else { return }
     if what & 1 != 0, !addresses.isEmpty { connected(socket) }
+    if what & 2 != 0, let easy { handles[easy]?.hasAwaitedRoom = true }
     // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
     var known = watches[socket, default: CurlWatch()]
     if !known.isConnection {

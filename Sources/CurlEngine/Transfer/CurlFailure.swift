@@ -36,6 +36,8 @@ package struct CurlEnding: Sendable {
   package var wantsHTTP11 = false
   /// Whether the server said that it did not process the request.
   package var isUnprocessed = false
+  /// Whether not one byte of the request was written to its connection.
+  package var isUnsent = false
   /// The error code of a GOAWAY on the connection (RFC 9113 §6.8); 0 for none.
   package var goAwayError: UInt32 = 0
   package var refusal: CurlRefusal?

@@ -31,7 +31,7 @@ extension CurlTransfer {
   func explained(_ text: String, _ code: CInt, isReused: Bool) -> String {
     // HTTP2, PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR
     guard hasPriorKnowledge, !isReused, [16, 18, 52, 55, 56].contains(code), body == nil else { return text }
-    return "\(text.isEmpty ? "the connection was closed" : text): the server may not speak HTTP/2 without TLS"
+    return "the server may not speak HTTP/2 without TLS: \(text.isEmpty ? "the connection was closed" : text)"
   }
 
   /// libcurl's limit for the connection phase, in milliseconds.

@@ -395,6 +395,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     ending.wasRefused = life.sends.wasRefused
     ending.wantsHTTP11 = life.sends.wantsHTTP11
     ending.isUnprocessed = !ending.hasMoved && ending.isUnprocessed
+    ending.isUnsent = !ending.hasMoved && ending.isUnsent
     ending.hasProxyAnswer = connectAnswer != nil
     return ending
   }

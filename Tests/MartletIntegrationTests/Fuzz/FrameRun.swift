@@ -124,8 +124,8 @@
         HTTPMethod(sequence.method), HTTP2Server.target(url, number, sequence.path), body: body)
       var options = RequestOptions()
       if sequence.isRight { options.timeout = .unlimited }
-      // A request that GOAWAY meets on its way was not read, and is sent once more.
-      if sequence.isRight, sequence.endsConnection { options.retry = .standard }
+      // A request that GOAWAY meets on its way was not read, and is sent once more; so is one that is refused.
+      if sequence.isRight, sequence.endsConnection || sequence.isRefused { options.retry = .standard }
       return await Result { try await sequence.reader.read(request, client, options) }
     }
 

@@ -15,15 +15,20 @@
     let reader: DeliveryReader
     /// Whether nothing is wrong with it.
     let isRight: Bool
+    /// Whether the server refuses the request at first, without reading it.
+    let isRefused: Bool
 
     init(seed: UInt64, number: Int) {
       var maker = Maker(generator: SeededGenerator(seed: seed &+ UInt64(number) &* 0xD134_2543_DE82_EF95))
       steps = maker.answer()
-      let count = maker.random(20) == 0 ? 0 : maker.random(4) + 1
+      let fate = maker.random(20)
+      let count = fate < 2 ? 0 : maker.random(4) + 1
       isRight = count == 0
+      isRefused = fate == 1
+      if isRefused { steps.insert("refuse", at: 0) }
       for _ in 0..<count { maker.damage(&steps) }
       if count > 0, maker.random(10) < 8 { steps.append(maker.element(["close", "close", "wait:5/close"])) }
-      method = maker.random(6) == 0 ? "POST" : "GET"
+      method = maker.random(isRefused ? 2 : 6) == 0 ? "POST" : "GET"
       let choice = maker.random(8)
       reader = choice < 4 ? DeliveryReader.allCases[choice] : .quick
     }

@@ -38,11 +38,11 @@
       }
     }
 
-    private static func client(_ lane: Lane, _ authority: CertificateAuthority) -> HTTPClient {
+    private static func client(_ lane: Lane, _ authority: CertificateAuthority, _ limit: Int = 50) -> HTTPClient {
       lane.client { [root = authority.root] in
         $0.tls = .customRoots(pem: root)
         $0.retry = .standard
-        $0.maximumConnectionsPerHost = 50
+        $0.maximumConnectionsPerHost = limit
       }
     }
 
@@ -96,9 +96,29 @@
       }
     }
 
+    /// Over a slow path many requests are sent before the server's limit of streams is known.
+    @Test(.needs(.python), arguments: Lane.engines, [HTTPMethod.get, .post])
+    func `loses and duplicates no requests beyond the limit of concurrent streams`(_ lane: Lane, _ method: HTTPMethod)
+      async throws
+    {
+      let authority = try await CertificateAuthority()
+      let inner = try TemporaryFolder()
+      let server = try await Self.server(
+        try await authority.identity(), 1000, inner, "http2_max_concurrent_streams 10;")
+      let path = try await SlowPath(to: server.url, milliseconds: 20)
+      let count = Stress.count(300, full: 2500)
+      let what = Case(lane: lane, method: method, width: 100, limit: 1000)
+
+      let errors = await Self.run(what, count, path.url, Self.client(lane, authority, 100))
+
+      try await Self.expectOnce(count, errors, server)
+      withExtendedLifetime(inner) {}
+    }
+
     /// A server that reads the whole of a request before it answers: libcurl may lose an answer that comes earlier.
     private static func server(
-      _ identity: CertificateAuthority.Identity, _ limit: Int, _ inner: TemporaryFolder, canReload: Bool = false
+      _ identity: CertificateAuthority.Identity, _ limit: Int, _ inner: TemporaryFolder, _ directive: String = "",
+      canReload: Bool = false
     ) async throws -> NginxServer {
       try await NginxServer(
         listening: "ssl http2", canReload: canReload,
@@ -106,6 +126,7 @@
         ssl_certificate \(identity.certificate.path);
         ssl_certificate_key \(identity.key.path);
         keepalive_requests \(limit);
+        \(directive)
         listen unix:\(inner.path("socket"));
         location /inner { return 200 ok; }
         location / {

@@ -188,8 +188,7 @@
 
         #expect(((try? result.get()) != nil) == (code == 13))
         switch code {
-        // libcurl says so on a connection's first stream only; on a used one it may as well have lost the answer.
-        case 7: #expect(isUsed ? server.count(of: code) == 1 : server.count(of: code) > 1)
+        case 7: #expect(server.count(of: code) > 1)
         case 13: #expect(server.count(of: code) == 2)
         default: #expect(server.count(of: code) == 1)
         }

@@ -60,6 +60,9 @@ struct HTTP2Server {
     process.outputSoFar.split(separator: "\n").count { $0 == "request \(number)" }
   }
 
+  /// How often the first of equal requests was refused.
+  var refusedCount: Int { process.outputSoFar.split(separator: "\n").count { $0.hasPrefix("refused ") } }
+
   /// The fields `te`, `connection` and `trailer` of a request over HTTP/2.
   func fields(of number: Int) -> [String] {
     let start = "field \(number) "
@@ -85,6 +88,8 @@ struct HTTP2Server {
   /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one, `-2` and `+2` are its neighbours.
   /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with another length. `raw:HEX`: bytes.
   /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`; `again` ends the answer to the first of equal requests.
+  /// - `refuse`: REFUSED_STREAM instead of the answer to the first of equal requests. `refuse:CODE:LAST`: GOAWAY and the
+  ///   end of the connection, likewise.
   private static let program = """
     import os, socket, ssl, struct, sys, threading, time, zlib
     import hpack
@@ -160,13 +165,21 @@ struct HTTP2Server {
             if steps and steps[0].startswith("slow:"):
                 steps.pop(0)
             # In one piece: other threads write, too.
-            os.write(1, f"request {number}\\n".encode())
             known = number in seen
             seen.add(number)
+            refuses = not known and any(text.startswith("refuse") for text in steps)
+            os.write(1, f"{'refused' if refuses else 'request'} {number}\\n".encode())
             data = b""
             for text in steps:
                 if text == "again":
                     if not known:
+                        break
+                elif text.startswith("refuse"):
+                    if not known:
+                        data += self.step(text.replace("refuse", "goaway" if ":" in text else "reset:7"), number, stream)
+                        if ":" in text:
+                            self.socket.sendall(data)
+                            raise Closed
                         break
                 elif text == "close" or text.startswith(("wait:", "signal:")):
                     self.socket.sendall(data)

@@ -38,7 +38,8 @@
       if ending.wasRepeated {
         // Whatever the second attempt led to, the first one may have arrived.
         return made(
-          .connectionLost, "the connection was closed without an answer", .waiting, reached: true, isStale: true)
+          .connectionLost, "the connection was closed without an answer", .waiting, reached: !ending.isUnsent,
+          isStale: true)
       }
       if let refusal = ending.refusal, !ending.hasConnected {
         let reason = refusal.status.map { "answered \($0) to CONNECT" } ?? refusalText(refusal)
@@ -67,7 +68,7 @@
         if !isConnected { .connecting } else if ending.hasHead { .receiving } else { phase }
       // A reset stream says nothing about its connection.
       return made(
-        kind, message, phase, reached: isConnected,
+        kind, message, phase, reached: isConnected && !(ending.isUnsent && kind == .connectionLost),
         isStale: kind == .connectionLost && ending.isReused && !ending.hasMoved && code != 92)
     }
 
@@ -203,6 +204,7 @@
       // SSL_CONNECT_ERROR, PEER_FAILED_VERIFICATION, and other certificate errors
       case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 82, 83, 90, 91, 98: .tls
       // HTTP2: the connection has ended, usually with GOAWAY and no text.
+      case 16 where isNew && isRefusal(text): .tls
       case 16 where !isViolation(text): hasConnected ? .connectionLost : .cannotConnect
       case 92: isMalformed(text) ? .protocolViolation : kind(ofReset: http2Code(text))  // HTTP2_STREAM
       // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP3

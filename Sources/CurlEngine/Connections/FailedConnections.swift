@@ -1,0 +1,44 @@
+import CMartletShim
+
+/// Which connections libcurl must not use again after a failed transfer.
+enum FailedConnections {
+  /// Whether a connection may serve other transfers after one that libcurl has ended with a code (RFC 9112 §9.6).
+  ///
+  /// libcurl keeps a connection on which it could not begin to send. Over HTTP/2, the code of a stream or of the
+  /// engine's own refusal says nothing about the connection.
+  static func isReusable(after code: CInt, isMultiplexed: Bool) -> Bool {
+    if code == 0 { return true }
+    // WRITE_ERROR, READ_ERROR, ABORTED_BY_CALLBACK, SEND_FAIL_REWIND, HTTP2_STREAM
+    return isMultiplexed && [23, 26, 42, 65, 92].contains(code)
+  }
+}
+
+extension CurlLoop {
+  /// Gives up the connection of a failed transfer, if libcurl keeps it.
+  ///
+  /// Call it before libcurl works again, which may use the connection for another transfer at once.
+  func discardConnection(of handle: CurlHandle, after code: CInt) {
+    guard !FailedConnections.isReusable(after: code, isMultiplexed: handle.isMultiplexed),
+      let name = handle.connectionName, let socket = handle.keptSocket
+    else { return }
+    // From 8.14 on, libcurl may report the socket of the handle's previous transfer. Another transfer may use it.
+    let port = martlet_easy_number(handle.easy, CInt(martlet_info_local_port))
+    guard port > 0, martlet_socket_port(socket) == port,
+      !handles.values.contains(where: { $0 !== handle && $0.connectionName == name })
+    else { return }
+    if code == 55 { handle.readAlert(from: socket) }  // SEND_ERROR
+    giveUp(socket)
+  }
+
+  func isReadable(_ socket: CInt) -> Bool { withUnsafePointer(to: socket) { martlet_is_any_readable($0, 1) } }
+}
+
+extension CurlHandle {
+  /// Whether libcurl chose an HTTP/1 connection whose last transfer has ended without a response.
+  ///
+  /// One call of libcurl can end a transfer and start the next one, before the loop hears of the end.
+  func hasFailed(_ connection: RestingConnections.Connection?, before transfer: CurlTransfer) -> Bool {
+    guard !isMultiplexed, let last = connection?.user, last !== transfer else { return false }
+    return !last.life.isOpen
+  }
+}

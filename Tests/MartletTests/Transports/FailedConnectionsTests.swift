@@ -1,0 +1,55 @@
+#if os(Linux)
+  import Testing
+
+  @testable import CurlEngine
+  @testable import Martlet
+
+  @Suite(.hangLimit) struct FailedConnectionsTests {
+    /// Codes of libcurl: of connections, TLS, proxies and bodies, of the engine's own refusals, and of one stream.
+    @Test(
+      arguments: [
+        (0, true, true), (7, false, false), (16, false, false), (18, false, false), (23, false, true),
+        (26, false, true), (28, false, false), (35, false, false), (42, false, true), (43, false, false),
+        (52, false, false), (55, false, false), (56, false, false), (61, false, false), (63, false, false),
+        (65, false, true), (80, false, false), (92, false, true), (95, false, false), (97, false, false),
+        (9999, false, false),
+      ] as [(Int32, Bool, Bool)])
+    func `a connection serves others after a success, or over HTTP/2 after the end of one stream`(
+      code: Int32, serial: Bool, multiplexed: Bool
+    ) {
+      #expect(FailedConnections.isReusable(after: code, isMultiplexed: false) == serial)
+      #expect(FailedConnections.isReusable(after: code, isMultiplexed: true) == multiplexed)
+    }
+
+    /// On a used connection, on a new one, and if libcurl was about to send the request again.
+    @Test(
+      arguments: [
+        (55, true, false, true), (55, false, false, false), (42, true, true, true), (7, true, true, true),
+      ] as [(Int32, Bool, Bool, Bool)], [true, false])
+    func `a request of which nothing was written has not reached the server`(
+      row: (code: Int32, isReused: Bool, wasRepeated: Bool, isStale: Bool), isUnsent: Bool
+    ) {
+      var ending = CurlEnding(code: row.code, text: "Send failure: Broken pipe", isReused: row.isReused)
+      ending.hasConnected = true
+      ending.wasRepeated = row.wasRepeated
+      ending.isUnsent = isUnsent
+
+      let error = CurlErrors.map(ending, phase: .sending)
+
+      #expect(error.kind == .connectionLost)
+      #expect(error.wasNotProcessed == isUnsent)
+      #expect(error.wasRefusedUnread == (isUnsent && row.isStale))
+    }
+
+    @Test(arguments: [16, 55, 56] as [Int32])
+    func `an alert about the client's certificate on a new connection is a TLS error`(code: Int32) {
+      var ending = CurlEnding(
+        code: code, text: "Send failure: Broken pipe: the server sent the alert certificate required", isReused: false)
+      ending.hasConnected = true
+
+      let error = CurlErrors.map(ending, phase: .sending)
+
+      #expect(error.kind == .tls && !error.isTransient && error.phase == .connecting)
+    }
+  }
+#endif
