@@ -1183,3 +1183,23 @@ area(
      'guard number > period || number < period - 1 && !mutant("budget-waits-for-fast-clock") else { return }',
      "DataBudgetTests"),
 )
+
+area(
+    "Observing/Logging/",
+    ("mask-ends-at-inner-delimiter", "TextMask",
+     "guard text.encloses(index, separator) else { return false }",
+     'guard text.encloses(index, separator) || mutant("mask-ends-at-inner-delimiter") else { return false }',
+     "RedactionTests SecretDocumentTests"),
+    ("mask-forgets-naming-members", "JSONMask",
+     "        isNamed = true\n      } else if mask.redaction.hides(name: plainName[...]) {",
+     '        isNamed = !mutant("mask-forgets-naming-members")\n      } else if mask.redaction.hides(name: plainName[...]) {',
+     "RedactionTests SecretDocumentTests"),
+    ("mask-shows-broken-xml", "BodyMask",
+     "return redaction.revealsSecrets ? bytes : nil",
+     'return redaction.revealsSecrets || mutant("mask-shows-broken-xml") ? bytes : nil',
+     "XMLMaskTests SecretDocumentTests"),
+    ("mask-shows-paths", "SecretShapes",
+     "if SecretShapes.isSecret(segment: name) {",
+     'if SecretShapes.isSecret(segment: name), !mutant("mask-shows-paths") {',
+     "RedactionTests"),
+)
