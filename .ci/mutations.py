@@ -1202,4 +1202,12 @@ area(
      "if SecretShapes.isSecret(segment: name) {",
      'if SecretShapes.isSecret(segment: name), !mutant("mask-shows-paths") {',
      "RedactionTests"),
+    ("cassette-follows-links", "SharedFile",
+     "let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC",
+     'let flags = O_RDONLY | (mutant("cassette-follows-links") ? 0 : O_NOFOLLOW) | O_CLOEXEC',
+     "CassetteTests"),
+    ("cassette-drops-other-entries", "CassetteArchives",
+     "archive.file = try HARFile(at: path)",
+     'if !mutant("cassette-drops-other-entries") { archive.file = try HARFile(at: path) }',
+     "CassetteTests"),
 )

@@ -22,6 +22,7 @@ extension HAREntry {
       asked.bodySize = Int64(sent.count)
     }
     var answer = mask.response(InstrumentEvent.Head(response))
+    answer.trailers = mask.headers(response.trailers)
     answer.body = Body(
       received, of: Int64(received.count), isWhole: true, type: response.headers["Content-Type"],
       coding: response.headers["Content-Encoding"], redaction)

@@ -52,6 +52,7 @@ extension HAREntry {
     text.member("httpVersion", response.httpVersion)
     text.array("cookies", response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, &text) }
     text.pairs("headers", response.headers.lazy.map { ($0.name, $0.value) })
+    if !response.trailers.isEmpty { text.pairs("_trailers", response.trailers.lazy.map { ($0.name, $0.value) }) }
     text.object("content") { text in
       let size = response.body?.size ?? 0
       text.member("size", size)
