@@ -5,7 +5,7 @@ public import Foundation
 ///
 /// There is a single type, so that one `catch` is enough; ``kind`` distinguishes the failures that a caller could
 /// handle differently. The description is one line with the failure, the URL, the attempts, the phase, the elapsed time
-/// and the cause. It never contains header values, bodies, or query values that the client's
+/// and the cause. It never contains header values, bodies, or query values and parts of paths that the client's
 /// ``HTTPClient/Configuration/redaction`` hides, and `dump` shows no more than the description.
 public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// A phase of an exchange.
@@ -35,7 +35,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// The URL without credentials and fragment, safe to log.
   ///
-  /// Query values are masked according to the client's ``HTTPClient/Configuration/redaction``. If the error does not
+  /// Query values and paths are masked according to the client's ``HTTPClient/Configuration/redaction``. If the error does not
   /// come from a client, all of them are masked.
   public var redactedURL: String?
 
@@ -197,8 +197,9 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     url = resolved?.url
   }
 
-  /// Redacts the URL with the client's rules, unless `redactedURL` was set explicitly.
+  /// Redacts the message and the URL with the client's rules, except for a `redactedURL` that was set explicitly.
   mutating func redact(_ redaction: Redaction) {
+    message = redaction.text(message)
     guard let url, let parsed = try? AbsoluteURL.parse(url.absoluteString), redactedURL == parsed.redacted else {
       return
     }

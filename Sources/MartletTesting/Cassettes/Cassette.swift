@@ -13,16 +13,18 @@ public import Martlet
 /// Redirects and retries are exchanges of their own. A request without an entry fails with
 /// `HTTPError.Kind.unsupported`, and the error names the nearest entry and what differs.
 ///
-/// Secrets are masked before anything is written, by the rules of `Redaction`: credentials, cookies, and form fields,
-/// JSON members and parts of HTML and XML with telling names. A replayed response has the mask. Requests are compared with their secrets masked,
-/// so that a recorded test runs with other credentials, or with none. A response that is neither text nor JSON is
-/// recorded as it is, and so is a compressed one with decompression off; look at what you commit.
+/// Secrets are masked before anything is written, by the rules of `Redaction`: credentials, cookies, form fields, JSON
+/// members and parts of XML with telling names, and parts of URLs. A replayed response has the mask. Requests are compared
+/// with their secrets masked, so that a recorded test runs with other credentials, or with none. A response that is not
+/// text is recorded as it is, and so is a compressed one with decompression off; look at what you commit. Text in which
+/// secrets could not be masked, such as HTML with telling names, is not recorded.
 ///
 /// Requests that differ only in a secret are the same for a cassette: send them one after the other. A body is recorded
 /// when it has been read to its end, and is in memory until then.
 ///
 /// A response body of more than 64 KiB is in a file of its own, in a folder beside the cassette. Clients may share a
-/// cassette, and the cassettes of a process may record in one file.
+/// cassette. The cassettes of a process may record in one file, and so may processes with ``Mode/recordMissing``: each
+/// keeps the entries of the others.
 public final class Cassette: Transport {
   /// When to record.
   public enum Mode: String, Sendable, Hashable {

@@ -10,6 +10,8 @@ enum CassetteArchives {
   private struct Archive {
     var file: HARFile
     var isAnew: Bool
+    /// The state of the file when this process read or wrote it last.
+    var mark: SharedFile.Mark?
   }
 
   private static let archives = Locked<[String: Archive]>([:])
@@ -28,7 +30,9 @@ enum CassetteArchives {
     let path = path(of: file)
     guard mode != .recordAnew else {
       archives.withLock { archives in
-        if archives[path]?.isAnew != true { archives[path] = Archive(file: new, isAnew: true) }
+        if archives[path]?.isAnew != true {
+          archives[path] = Archive(file: new, isAnew: true, mark: SharedFile.mark(path))
+        }
       }
       return new
     }
@@ -40,36 +44,52 @@ enum CassetteArchives {
       throw HTTPError(
         .file, "cassette '\(path)' does not exist; run the test with MARTLET_CASSETTES=missing to record it")
     }
+    let mark = SharedFile.mark(path)
     let read = try HARFile(at: path)
     if mode == .recordMissing {
       archives.withLock { archives in
         // What another cassette of this process has recorded is in the file, too.
-        archives[path] = Archive(file: read, isAnew: archives[path]?.isAnew ?? false)
+        archives[path] = Archive(file: read, isAnew: archives[path]?.isAnew ?? false, mark: mark)
       }
     }
     return read
   }
 
   /// Adds an entry; returns it as it is in the file.
+  ///
+  /// Keeps the entries that other processes have added. A new recording has none of them, so it fails instead.
   static func add(_ entry: HAREntry, to file: URL) throws(HTTPError) -> HAREntry {
     let path = path(of: file)
     do {
       return try archives.withLock { archives in
-        var archive = archives[path] ?? Archive(file: new, isAnew: false)
-        guard archive.file.creator.hasPrefix("Martlet") else {
-          throw HTTPError(
-            .file, "cassette '\(path)' was recorded by another program: record in a file of its own")
+        let folder = file.deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return try SharedFile.withLock(inFolder: Self.path(of: folder)) {
+          var archive = archives[path] ?? Archive(file: new, isAnew: false)
+          if let mark = SharedFile.mark(path), mark != archive.mark {
+            guard !archive.isAnew else {
+              throw HTTPError(
+                .file, "cassette '\(path)' was changed by another process: record in a file of its own")
+            }
+            archive.file = try HARFile(at: path)
+          }
+          guard archive.file.creator.hasPrefix("Martlet") else {
+            throw HTTPError(
+              .file, "cassette '\(path)' was recorded by another program: record in a file of its own")
+          }
+          var entry = entry
+          if archive.isAnew, archive.file.entries.isEmpty {
+            try? FileManager.default.removeItem(at: Self.folder(of: file))
+          }
+          if let body = entry.response.body, body.size > maximumBodyBytes {
+            entry.response.body = try writeOut(body, beside: file)
+          }
+          archive.file.entries.append(entry)
+          try archive.file.data().write(to: file, options: .atomic)
+          archive.mark = SharedFile.mark(path)
+          archives[path] = archive
+          return entry
         }
-        var entry = entry
-        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-        if archive.isAnew, archive.file.entries.isEmpty { try? FileManager.default.removeItem(at: folder(of: file)) }
-        if let body = entry.response.body, body.size > maximumBodyBytes {
-          entry.response.body = try writeOut(body, beside: file)
-        }
-        archive.file.entries.append(entry)
-        try archive.file.data().write(to: file, options: .atomic)
-        archives[path] = archive
-        return entry
       }
     } catch let error as HTTPError {
       throw error

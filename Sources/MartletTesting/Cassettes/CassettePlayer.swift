@@ -70,6 +70,7 @@ struct CassettePlayer: Transport {
       body: body(data, limit, entry.timings.receive, clock), request: request)
     response.reasonPhrase = entry.response.statusText.isEmpty ? nil : entry.response.statusText
     response.httpVersion = Self.version(entry.response.httpVersion)
+    if limit == nil, request.method != .head { response.trailers = entry.response.trailers }
     return response
   }
 

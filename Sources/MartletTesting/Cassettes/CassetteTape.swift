@@ -114,15 +114,16 @@ struct CassetteTape {
       if body.size == 0 { return Data() }
       throw problem("has no body\(body.comment.map { ": \($0)" } ?? "")")
     case .file(let name):
-      let place = file.deletingLastPathComponent().appending(path: name)
-      // A file that somebody else made could name any file.
-      guard !name.split(separator: "/").contains(".."), !name.hasPrefix("/") else {
-        throw problem("names a file outside of its folder for its body: '\(name)'")
-      }
-      do {
-        return try Data(contentsOf: place)
+      let folder = file.deletingLastPathComponent().path(percentEncoded: false)
+      do throws(SharedFile.Problem) {
+        return try SharedFile.contents(of: name, inFolder: folder)
       } catch {
-        throw problem("has a body in '\(name)', which cannot be read")
+        // A file that somebody else made could name any file.
+        switch error {
+        case .outside: throw problem("names a file outside of its folder for its body: '\(name)'")
+        case .link: throw problem("names a file behind a symbolic link for its body: '\(name)'")
+        case .unreadable: throw problem("has a body in '\(name)', which cannot be read")
+        }
       }
     }
   }

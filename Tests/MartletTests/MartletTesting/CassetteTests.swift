@@ -7,12 +7,12 @@ import Testing
 
 /// Recording exchanges, and replaying them.
 @Suite(.hangLimit) struct CassetteTests {
-  private let folder: TemporaryFolder
-  private var file: URL { folder.url.appending(path: "c/x.har") }
+  let folder: TemporaryFolder
+  var file: URL { folder.url.appending(path: "c/x.har") }
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func client(
+  func client(
     _ cassette: Cassette, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
   ) -> HTTPClient {
     HTTPClient {
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  private func recording(
+  func recording(
     _ mode: Cassette.Mode = .recordMissing, matching: Cassette.Matching = .standard,
     _ answer: @escaping @Sendable (HTTPRequest) async throws -> StubResponse
   ) -> (Cassette, StubTransport) {
@@ -32,7 +32,7 @@ import Testing
     return (Cassette(file, mode: mode, matching: matching, recording: stub), stub)
   }
 
-  private func replaying(
+  func replaying(
     matching: Cassette.Matching = .standard, pacing: Cassette.Pacing = .immediate
   ) -> Cassette {
     Cassette(file, mode: .replay, matching: matching, pacing: pacing)
@@ -348,6 +348,11 @@ import Testing
   @Test(arguments: [
     (#""_file":"../secret""#, "names a file outside of its folder for its body: '../secret'"),
     (#""_file":"/etc/passwd""#, "names a file outside of its folder for its body: '/etc/passwd'"),
+    (#""_file":"../\u0301secret""#, "names a file outside of its folder for its body: '../\u{301}secret'"),
+    (#""_file":"a/..""#, "names a file outside of its folder for its body: 'a/..'"),
+    (#""_file":"link""#, "names a file behind a symbolic link for its body: 'link'"),
+    (#""_file":"up/secret""#, "names a file behind a symbolic link for its body: 'up/secret'"),
+    (#""_file":"a""#, "has a body in 'a', which cannot be read"),
     (#""text":"a","_truncated":true"#, "has only the beginning of its body"),
     (#""comment":"too large""#, "has no body: too large"),
   ])
@@ -357,6 +362,10 @@ import Testing
       "status":200,"content":{"size":9,"mimeType":"text/plain",\#(content)}}}]}}
       """#
     try folder.write(text, to: "c/x.har")
+    for name in ["secret", "\u{301}secret"] { try folder.write("canary", to: name) }
+    for (name, target) in [("c/link", "../secret"), ("c/up", "..")] {
+      try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: target)
+    }
 
     let error = try await #require(throws: HTTPError.self) { try await client(replaying()).get("/a") }
 

@@ -57,10 +57,13 @@ public struct Explanation: Sendable, CustomStringConvertible {
     return (start + entries.map(\.description)).joined(separator: "\n")
   }
 
-  /// The beginning of a text that a peer has chosen.
+  /// The beginning of a text that a peer has chosen, with secrets masked.
+  static func short(_ text: String) -> String { cut(Redaction.standard.text(text)) }
+
+  /// The beginning of a text.
   ///
   /// Counted in Unicode scalars, because a character may have any number of them.
-  static func short(_ text: String) -> String {
+  static func cut(_ text: String) -> String {
     text.utf8.count <= 300 ? text : "\(Substring(text.unicodeScalars.prefix(75)))…"
   }
 

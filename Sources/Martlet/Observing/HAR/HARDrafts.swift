@@ -220,6 +220,8 @@ extension HAREntry.Body {
   /// The types in which nothing can be masked, and nothing is usually secret.
   private static let media: Set = ["image", "font", "audio", "video"]
 
+  private static let unmaskable = "not recorded: secrets in it could not be masked"
+
   /// A body with its secrets masked, or without its content if that is impossible.
   init(
     _ data: Data, of count: Int64, isWhole: Bool, type: String?, coding: String?, _ redaction: Redaction
@@ -228,7 +230,10 @@ extension HAREntry.Body {
     if redaction.hidesBodies {
       comment = "not recorded: the redaction masks bodies"
     } else if BodyMask.isText(data, contentType: type, coding: coding) {
-      let masked = BodyMask.masked(data, contentType: type, redaction, keepsTypes: true)
+      guard let masked = BodyMask.masked(data, contentType: type, redaction, keepsTypes: true) else {
+        comment = Self.unmaskable
+        return
+      }
       if let text = String(validating: masked, as: UTF8.self) {
         content = .text(text)
       } else {
@@ -240,7 +245,7 @@ extension HAREntry.Body {
     {
       content = .bytes(data)
     } else {
-      comment = "not recorded: secrets in it could not be masked"
+      comment = Self.unmaskable
     }
     if !isWhole, comment == nil { comment = "truncated" }
   }

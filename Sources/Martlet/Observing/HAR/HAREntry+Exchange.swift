@@ -5,7 +5,7 @@ extension HAREntry {
   /// The entry of an exchange whose bodies are known, with its secrets masked.
   ///
   /// A body of the request in which secrets could not be masked is recorded as its digest, so that the request can be
-  /// recognized. That of the response is recorded as it is, unless the redaction masks all bodies.
+  /// recognized. That of the response is recorded as it is if it is not text, unless the redaction masks all bodies.
   package init(
     _ request: HTTPRequest, _ sent: Data?, _ response: StreamedResponse, _ received: Data, startedAt: Date,
     timings: Timings, _ redaction: Redaction
@@ -22,10 +22,14 @@ extension HAREntry {
       asked.bodySize = Int64(sent.count)
     }
     var answer = mask.response(InstrumentEvent.Head(response))
+    answer.trailers = mask.headers(response.trailers)
     answer.body = Body(
       received, of: Int64(received.count), isWhole: true, type: response.headers["Content-Type"],
       coding: response.headers["Content-Encoding"], redaction)
-    if answer.body?.content == Body.Content.none, !redaction.hidesBodies {
+    // Bytes contain no telling names; text does.
+    let isText = BodyMask.isText(
+      received, contentType: response.headers["Content-Type"], coding: response.headers["Content-Encoding"])
+    if answer.body?.content == Body.Content.none, !redaction.hidesBodies, !isText {
       answer.body?.content = .bytes(received)
       answer.body?.comment = nil
     }

@@ -21,6 +21,7 @@ extension HAREntry {
         headers: Self.headers(response["headers"]),
         body: Self.body(response["content"], size: response["content"]["size"].int64),
         bodySize: response["bodySize"].int64 ?? -1))
+    self.response.trailers = Self.headers(response["_trailers"])
     timings = Timings(value["timings"])
     remoteAddress = value["serverIPAddress"].string
     connection = value["connection"].string

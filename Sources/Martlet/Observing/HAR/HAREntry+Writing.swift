@@ -52,6 +52,7 @@ extension HAREntry {
     text.member("httpVersion", response.httpVersion)
     text.array("cookies", response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, &text) }
     text.write(response.headers)
+    if !response.trailers.isEmpty { text.write(response.trailers, "_trailers") }
     text.object("content") { text in
       let size = response.body?.size ?? 0
       text.member("size", size)
@@ -95,8 +96,8 @@ extension HAREntry {
 
 extension JSONText {
   /// Writes header fields; the format has only text, so `_octets` keeps a value that is not UTF-8.
-  fileprivate mutating func write(_ headers: HTTPHeaders) {
-    array("headers", headers) { field, text in
+  fileprivate mutating func write(_ headers: HTTPHeaders, _ name: String = "headers") {
+    array(name, headers) { field, text in
       text.object { text in
         text.member("name", field.name)
         text.member("value", field.value)

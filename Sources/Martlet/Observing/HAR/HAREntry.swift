@@ -41,6 +41,8 @@ package struct HAREntry: Sendable {
     package var statusText = ""
     package var httpVersion = ""
     package var headers: HTTPHeaders = [:]
+    /// The trailer fields, if they are recorded.
+    package var trailers: HTTPHeaders = [:]
     package var body: Body?
     /// The number of bytes that were received of the body, before decoding, or -1.
     package var bodySize: Int64 = -1

@@ -5,31 +5,9 @@ import Foundation
 struct HARMask {
   let redaction: Redaction
 
-  func text(_ text: String) -> String { Explanation.short(redaction.text(text)) }
+  func text(_ text: String) -> String { Explanation.cut(redaction.text(text)) }
 
-  /// The URL of a request, with the parameters of its path (RFC 3986 §3.3) and the URLs in its query masked too.
-  func url(of request: HTTPRequest) -> String { url(redaction.url(of: request)) }
-
-  /// A URL whose query is masked already.
-  private func url(_ url: String) -> String {
-    guard !redaction.revealsSecrets else { return url }
-    let end = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
-    var path = String(url[..<end])
-    if path.contains(";") {
-      let segments = path.split(separator: "/", omittingEmptySubsequences: false)
-      path = segments.map { redaction.text(String($0)) }.joined(separator: "/")
-    }
-    guard end < url.endIndex, url[end] == "?" else { return path + url[end...] }
-    let items = url[end...].dropFirst().split(separator: "&", omittingEmptySubsequences: false).map { item in
-      // A value without these has neither a pair nor a URL in it.
-      guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")),
-        item.utf8[equals...].dropFirst().contains(where: { "%=@".utf8.contains($0) })
-      else { return String(item) }
-      let plain = Query(parsing: String(item)).items.first?.value ?? ""
-      return redaction.text(plain) == plain ? String(item) : "\(item[...equals])***"
-    }
-    return path + "?" + items.joined(separator: "&")
-  }
+  func url(of request: HTTPRequest) -> String { redaction.url(of: request) }
 
   func request(_ request: HTTPRequest) -> HAREntry.Request {
     HAREntry.Request(method: request.method.rawValue, url: url(of: request), headers: headers(request.headers))
@@ -60,11 +38,7 @@ struct HARMask {
         return names.map { $0.isEmpty || $1.isEmpty ? "***" : "\($0)=***" }.joined(separator: "; ")
       }
     }
-    var value = redaction.value(of: field)
-    if Redaction.isURL(field) { value = url(value) }
-    // Some servers send JSON in fields.
-    guard value.contains("{"), value.contains("\"") else { return value }
-    return String(decoding: BodyMask.masked(Data(value.utf8), contentType: nil, redaction), as: UTF8.self)
+    return redaction.value(of: field)
   }
 
   /// The attributes of cookies, which are no secrets; anything else after a semicolon may be another cookie.

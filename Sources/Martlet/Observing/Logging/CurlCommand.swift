@@ -92,8 +92,10 @@ struct CurlCommand {
     case .data(let data) where !redaction.hidesBodies && data.count <= Self.maximumInlineBytes:
       let isText = BodyMask.isText(data, contentType: type, coding: request.headers["Content-Encoding"])
       // Data that cannot be searched for secrets is not shown.
-      guard isText || redaction.revealsSecrets else { return (nil, piped) }
-      let bytes = isText ? BodyMask.masked(data, contentType: type, redaction) : [UInt8](data)
+      guard
+        let bytes = isText
+          ? BodyMask.masked(data, contentType: type, redaction) : redaction.revealsSecrets ? [UInt8](data) : nil
+      else { return (nil, piped) }
       if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) {
         // Not --data-binary, which reads a file if the text begins with an @.
         return (nil, words + ["--data-raw", try ShellText.word(text)])
@@ -113,7 +115,7 @@ extension HTTPRequest {
   ///
   /// A body of at most 16 KiB is part of the command, masked like in a log. A file is
   /// referenced by its path. The command reads any other body from standard input (`@-`): a larger body, a stream, data
-  /// that is not text unless secrets are shown, and with ``Redaction/strict`` every body.
+  /// whose secrets could not be masked unless secrets are shown, and with ``Redaction/strict`` every body.
   ///
   /// - Parameters:
   ///   - redaction: What to mask; ``Redaction/standard`` by default, ``Redaction/revealingSecrets`` for a command that

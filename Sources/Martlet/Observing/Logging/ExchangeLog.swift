@@ -45,7 +45,8 @@ struct ExchangeLog: Sendable {
   func received(_ response: StreamedResponse) {
     if detail.contains(.connection) { write(response.connection, response.timing) }
     if detail.contains(.lifecycle) {
-      let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
+      let reason =
+        response.reasonPhrase.map { InvalidInput.printable(redaction.text($0)) } ?? response.status.reasonPhrase
       write("< \(response.status.rawValue) \(reason) in \(elapsed)")
     }
     if detail.contains(.headers) { write(response.headers, "<") }
@@ -79,11 +80,10 @@ struct ExchangeLog: Sendable {
 
   private func write(_ beginning: Data, of count: Int, _ contentType: String?, _ coding: String?, _ mark: String) {
     guard count > 0, maximumBodyBytes > 0 else { return }
-    guard !redaction.hidesBodies, BodyMask.isText(beginning, contentType: contentType, coding: coding) else {
-      return write("\(mark) (\(LogText.bytes(count)))")
-    }
-    let text = LogText.line(BodyMask.masked(beginning, contentType: contentType, redaction))
-    write("\(mark) \(text)\(beginning.count < count ? "…" : "")")
+    guard !redaction.hidesBodies, BodyMask.isText(beginning, contentType: contentType, coding: coding),
+      let masked = BodyMask.masked(beginning, contentType: contentType, redaction)
+    else { return write("\(mark) \(BodyMask.summary(of: count, contentType: contentType))") }
+    write("\(mark) \(LogText.line(masked))\(beginning.count < count ? "…" : "")")
   }
 
   private func write(_ connection: HTTPResponse.Connection?, _ timing: HTTPResponse.Timing) {
@@ -103,7 +103,7 @@ struct ExchangeLog: Sendable {
   private func writeChallenges(of response: StreamedResponse) {
     for (name, who) in [("WWW-Authenticate", "the server"), ("Proxy-Authenticate", "the proxy")] {
       for challenge in Challenge.parse(response.headers[all: name]) {
-        let realm = challenge.realm.map { " for \"\(InvalidInput.printable($0))\"" } ?? ""
+        let realm = challenge.realm.map { " for \"\(InvalidInput.printable(redaction.text($0)))\"" } ?? ""
         write("* \(who) asks for \(InvalidInput.printable("\(challenge.scheme)"))\(realm)")
       }
     }

@@ -9,14 +9,18 @@
 /// - the values of header fields that carry credentials: `Authorization`, `Proxy-Authorization`, `Cookie`,
 ///   `Set-Cookie`, `Authentication-Info`, `X-Api-Key`, and every field whose name contains a word such as token,
 ///   secret, password, session or signature;
-/// - the values of query items, form fields, JSON members, and attributes of HTML and XML with such a name, or with one
-///   such as `key`, `code`, `sig` or `pwd`, what such an attribute names (`<input name="csrf" value="…">`), and the content
-///   of elements of XML, except of `key` and `code`;
-/// - user names and passwords in URLs, and fragments.
+/// - the values of query items, form fields, JSON members, and elements and attributes of XML with such a name, or with
+///   one such as `key`, `code`, `sig` or `pwd` (except for elements `key` and `code`), and the values that such a name
+///   describes elsewhere (`{"name":"password","value":"…"}`);
+/// - user names and passwords in URLs, fragments, and parts of paths that look like secrets: JSON Web Tokens, tokens of
+///   bots and webhooks, and segments of at least 20 random letters and digits. UUIDs and hexadecimal digests are shown;
+/// - whole bodies whose syntax is not examined, such as HTML and scripts, if they contain such a name, and text that
+///   should be XML and is not well-formed. Logs show their type and size.
 ///
-/// URLs inside other header fields, such as `Location` and `Referer`, are masked in the same way. Names are compared
-/// ignoring case and the marks between their words. Secrets without a telling name stay visible: those in a path, in
-/// plain text, in escaped markup, or under a custom name, unless you add it with ``masking(headers:queryItems:)``.
+/// Other header fields, reason phrases, messages and strings in bodies are searched for the same names, URLs and JSON.
+/// Names are compared ignoring case and the marks between their words; escapes are decoded first. Secrets without a
+/// telling name stay visible: short ones in a path, those in sentences, or under a custom name, unless you add it with
+/// ``masking(headers:queryItems:paths:)``.
 ///
 /// The description of a value without a client, such as a ``RequestTarget`` or ``HTTPHeaders``, always uses ``strict``.
 public struct Redaction: Sendable, Hashable {
@@ -28,13 +32,14 @@ public struct Redaction: Sendable, Hashable {
   private var hiddenFields: Set<[UInt8]> = []
   private var hiddenItems: Set<[UInt8]> = []
   private var shownItems: Set<[UInt8]> = []
+  private(set) var pathPatterns: [PathPattern] = []
 
   /// Masks values whose names suggest a secret; the default.
   public static let standard = Redaction(rule: .names)
 
   /// Masks the value of every header field and query item, and whole bodies.
   ///
-  /// Names and lengths remain.
+  /// Names and lengths remain, and paths as with ``standard``.
   public static let strict = Redaction(rule: .everything)
 
   /// Masks nothing: shows passwords, tokens and cookies.
@@ -46,10 +51,14 @@ public struct Redaction: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - headers: Names of header fields.
-  ///   - queryItems: Names of query items, form fields, JSON members, and elements and attributes of markup.
+  ///   - queryItems: Names of query items, form fields, JSON members, and elements and attributes of XML.
+  ///   - paths: Patterns of URL paths, such as `/users/*/keys/{key}`. A segment in braces is masked, and so is the part
+  ///     of a segment in braces (`/bot{token}`). A `*` is any segment. A pattern may begin at any segment; with a host
+  ///     before the first slash (`api.example.com/v1/{key}`), it begins with the path.
   /// - Returns: The redaction.
-  public func masking(headers: [String] = [], queryItems: [String] = []) -> Redaction {
+  public func masking(headers: [String] = [], queryItems: [String] = [], paths: [String] = []) -> Redaction {
     var copy = self
+    copy.pathPatterns += paths.map { PathPattern($0) }
     copy.hiddenFields.formUnion(headers.map { SecretNames.folded($0) })
     copy.hiddenItems.formUnion(queryItems.map { SecretNames.folded($0) })
     copy.shownItems.subtract(copy.hiddenItems)
@@ -58,7 +67,7 @@ public struct Redaction: Sendable, Hashable {
 
   /// Returns a redaction that shows some query values, even if their names suggest a secret.
   ///
-  /// - Parameter queryItems: Names of query items, form fields, JSON members, and elements and attributes of markup.
+  /// - Parameter queryItems: Names of query items, form fields, JSON members, and elements and attributes of XML.
   /// - Returns: The redaction.
   public func showing(queryItems: [String]) -> Redaction {
     var copy = self
@@ -96,10 +105,28 @@ public struct Redaction: Sendable, Hashable {
 
   /// Whether values with this name are masked, given as in a URL or a form.
   func hides(encodedItem name: ArraySlice<UInt8>) -> Bool {
-    var folded: [UInt8] = []
-    SecretNames.fold(name, .percent, into: &folded)
-    return hides(foldedItem: folded)
+    hides(name: name.contains(UInt8(ascii: "%")) ? PercentEncoding.decode(name)[...] : name)
   }
+
+  /// Whether values with a decoded name, or with the last part of a compound name, are masked: `user[pwd]`, `config.key`.
+  func hides(name: ArraySlice<UInt8>) -> Bool {
+    if hides(foldedItem: SecretNames.folded(name)) { return true }
+    if name.starts(with: "data-".utf8) { return hides(foldedItem: SecretNames.folded(name.dropFirst(5))) }
+    guard let mark = name.lastIndex(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "[") }) else { return false }
+    return hides(foldedItem: SecretNames.folded(name[(mark + 1)...]))
+  }
+
+  /// Whether a name hides no value after a colon in a sentence.
+  func isWeak(foldedItem name: [UInt8]) -> Bool { SecretNames.isWeak(name) && !hiddenItems.contains(name) }
+
+  /// Whether the program has added names of items.
+  var hasAddedItems: Bool { !hiddenItems.isEmpty }
+
+  /// Whether the program has added patterns of paths.
+  var hasPaths: Bool { !pathPatterns.isEmpty }
+
+  /// Whether nothing is masked.
+  var hidesNothing: Bool { rule == .nothing && hiddenItems.isEmpty && pathPatterns.isEmpty }
 
   /// Whether the program has added this name.
   func isAdded(foldedItem name: [UInt8]) -> Bool { hiddenItems.contains(name) }

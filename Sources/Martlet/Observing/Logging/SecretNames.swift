@@ -45,61 +45,31 @@ enum SecretNames {
     }
   }
 
-  /// The encoding of a name.
-  enum Coding {
-    /// As in a URL and in a form, where the comparison also ignores a `+`.
-    case percent
-    /// As in a string of JSON (RFC 8259 §7).
-    case json
-  }
+  // MARK: Names of names
 
-  /// Writes the folded form of a name into a reused buffer.
-  static func fold(_ name: ArraySlice<UInt8>, _ coding: Coding, into result: inout [UInt8]) {
-    result.removeAll(keepingCapacity: true)
-    var index = name.startIndex
-    while index < name.endIndex {
-      let octet = name[index]
-      index += 1
-      switch (coding, octet) {
-      case (.percent, UInt8(ascii: "%")):
-        guard let decoded = PercentEncoding.triplet(at: index - 1, in: name) else { continue }
-        if let octet = foldedOctet(decoded) { result.append(octet) }
-        index += 2
-      case (.json, UInt8(ascii: "\\")):
-        guard let scalar = escaped(name, &index) else { continue }
-        result.append(contentsOf: String(scalar).utf8.lazy.compactMap(foldedOctet))
-      default: if let octet = foldedOctet(octet) { result.append(octet) }
-      }
-    }
-  }
+  /// The maximum length of a value that may be the name of another value.
+  static let maximumLength = 64
 
-  private static let controls = ASCIISet("bfnrt")
+  /// Members and attributes whose value is the name of another value, folded.
+  static let naming = names([
+    "name", "key", "id", "field", "fieldname", "header", "headername", "property", "propertyname", "param", "parameter",
+    "parametername", "attribute", "attributename", "variable", "label", "httpequiv", "k", "n",
+  ])
 
-  /// The character after a backslash, or `nil` for one that the comparison ignores.
-  private static func escaped(_ text: ArraySlice<UInt8>, _ index: inout Int) -> Unicode.Scalar? {
-    guard index < text.endIndex else { return nil }
-    if let unit = unit(text, index) {
-      index += 5
-      guard UTF16.isLeadSurrogate(unit) else { return Unicode.Scalar(unit) }
-      guard index < text.endIndex, text[index] == UInt8(ascii: "\\"), let second = Self.unit(text, index + 1),
-        UTF16.isTrailSurrogate(second)
-      else { return nil }
-      index += 6
-      return Unicode.Scalar(0x10000 + UInt32(unit & 0x3FF) << 10 + UInt32(second & 0x3FF))
-    }
-    // These stand for control characters; any other character stands for itself.
-    if controls.contains(text[index]) { index += 1 }
-    return nil
-  }
+  /// Members that often contain a named value, folded.
+  static let named = names([
+    "value", "val", "v", "content", "contents", "data", "text", "string", "default", "defaultvalue", "stringvalue",
+    "raw",
+  ])
 
-  /// Parses a `u` and four hexadecimal digits as a UTF-16 unit.
-  private static func unit(_ text: ArraySlice<UInt8>, _ start: Int) -> UInt16? {
-    guard text.endIndex - start > 4, text[start] == UInt8(ascii: "u") else { return nil }
-    var unit: UInt16 = 0
-    for octet in text[(start + 1)...(start + 4)] {
-      guard let digit = PercentEncoding.hexValue(octet) else { return nil }
-      unit = unit << 4 | UInt16(digit)
-    }
-    return unit
-  }
+  /// Elements of markup that are no secrets: `<Key>photo.jpg</Key>`, `<code>swift test</code>`.
+  static func isHarmlessElement(_ name: [UInt8]) -> Bool { harmlessElements.contains(name) }
+
+  /// Whether a name with a colon also occurs in ordinary sentences, such as `exit code: 1`.
+  static func isWeak(_ name: [UInt8]) -> Bool { weak.contains(name) }
+
+  private static let harmlessElements = names(["key", "code"])
+  private static let weak = names(["key", "code", "ticket"])
+
+  private static func names(_ names: [String]) -> Set<[UInt8]> { Set(names.map { Array($0.utf8) }) }
 }

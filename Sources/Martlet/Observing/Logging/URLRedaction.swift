@@ -1,26 +1,29 @@
 /// Removes secrets from text that is, or was meant to be, a URL.
 enum URLRedaction {
-  /// Drops userinfo and fragment and masks query values; the result is not yet escaped.
+  /// Drops userinfo and fragment, and masks query values and secrets in the path; the result is not yet escaped.
   ///
   /// Text that is not a URL is treated with suspicion: text before an `@` that could be meant as userinfo is dropped
-  /// too. By default every value is masked; `hides` receives names as they are written.
-  static func redact(_ text: String, hiding hides: (ArraySlice<UInt8>) -> Bool = { _ in true }) -> String {
+  /// too. By default every query value is masked.
+  static func redact(_ text: String, _ redaction: Redaction = .strict) -> String {
     let bytes = Array(text.utf8)[...]
     let parts = URLParts(bytes)
     var result = ""
     if let scheme = parts.scheme { result += "\(string(scheme)):" }
     if let authority = parts.authority {
-      if hasDoubtfulPort(authority), bytes.contains(UInt8(ascii: "@")) { return "\(result)//***" }
+      if !authority.contains(UInt8(ascii: "@")), hasDoubtfulPort(authority), bytes.contains(UInt8(ascii: "@")) {
+        return "\(result)//***"
+      }
       // An extra slash turns the intended authority into a path.
       let path = authority.isEmpty ? afterLastAt(parts.path) : parts.path
-      result += "//" + string(afterLastAt(authority)) + string(path)
+      let host = afterLastAt(authority)
+      result += "//" + string(host) + mask(path: path, host: host, redaction)
     } else if parts.scheme != nil || parts.hasColonInFirstSegment {
-      result += string(afterLastAt(parts.path))
+      result += mask(path: afterLastAt(parts.path), host: [], redaction)
     } else {
       let slash = parts.path.firstIndex(of: UInt8(ascii: "/")) ?? parts.path.endIndex
-      result += string(afterLastAt(parts.path[..<slash])) + string(parts.path[slash...])
+      result += mask(path: afterLastAt(parts.path[..<slash]) + parts.path[slash...], host: [], redaction)
     }
-    if let query = parts.query { result += "?\(mask(query, hides))" }
+    if let query = parts.query { result += "?" + string(redaction.items(query)[...]) }
     return result
   }
 
@@ -29,21 +32,18 @@ enum URLRedaction {
     InvalidInput.printable(redact(text))
   }
 
-  /// Masks the values of a query and keeps its names.
-  private static func mask(_ query: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String {
-    query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in
-      if let masked = masked(item, hides) { return masked }
-      // Some servers treat a semicolon as an ampersand. A masked value includes its semicolons.
-      let parts = item.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-      return parts.map { masked($0, hides) ?? string($0) }.joined(separator: ";")
+  /// Masks secret segments of a path and the values of secret parameters of segments (RFC 3986 §3.3).
+  private static func mask(path: ArraySlice<UInt8>, host: ArraySlice<UInt8>, _ redaction: Redaction) -> String {
+    let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { segment in
+      segment.contains(UInt8(ascii: ";")) ? redaction.items(segment)[...] : segment
     }
-    .joined(separator: "&")
-  }
-
-  /// The item with its value masked, or `nil` if nothing is hidden.
-  private static func masked(_ item: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String? {
-    guard let equals = item.firstIndex(of: UInt8(ascii: "=")), hides(item[..<equals]) else { return nil }
-    return string(item[...equals]) + "***"
+    let masked = segments.joined(separator: [UInt8(ascii: "/")])
+    let text = DecodedText(Array(masked))
+    var edits = MaskEdits()
+    for secret in redaction.secrets(inPath: text.octets[...], host: host) {
+      edits.mask(text.source(secret.lowerBound)..<text.source(secret.upperBound))
+    }
+    return string(edits.applied(to: Array(masked))[...])
   }
 
   private static func afterLastAt(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -52,10 +52,10 @@ enum URLRedaction {
   }
 
   /// Whether the port may be the first half of a password with a bare `/`, `?` or `#`.
-  private static func hasDoubtfulPort(_ authority: ArraySlice<UInt8>) -> Bool {
-    guard !authority.contains(UInt8(ascii: "@")), authority.first != UInt8(ascii: "["),
-      let colon = authority.firstIndex(of: UInt8(ascii: ":"))
-    else { return false }
+  static func hasDoubtfulPort(_ authority: ArraySlice<UInt8>) -> Bool {
+    guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")) else {
+      return false
+    }
     return !authority[(colon + 1)...].allSatisfy { 0x30...0x39 ~= $0 }
   }
 

@@ -135,7 +135,8 @@ import Testing
 
     #expect(
       await recorder.golden == [
-        "N-0-1 <| éééé\\xc3…", "N-0-1 <| (3 bytes)", "N-0-1 <| (3 bytes)", "N-0-1 <| (6 bytes)",
+        "N-0-1 <| éééé\\xc3…", "N-0-1 <| (3 bytes)", "N-0-1 <| (image/png, 3 bytes)",
+        "N-0-1 <| (multipart/form-data, 6 bytes)",
       ])
   }
 

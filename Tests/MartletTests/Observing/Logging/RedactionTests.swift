@@ -9,8 +9,11 @@ import Testing
     redaction.url(of: .get(RequestTarget(text)))
   }
 
+  /// The text in place of a body that is not shown.
+  private static let hidden = "not shown"
+
   private static func masked(_ text: String, _ type: String?, _ redaction: Redaction = .standard) -> String {
-    String(decoding: BodyMask.masked(Data(text.utf8), contentType: type, redaction), as: UTF8.self)
+    BodyMask.masked(Data(text.utf8), contentType: type, redaction).map { String(decoding: $0, as: UTF8.self) } ?? hidden
   }
 
   @Test(
@@ -21,10 +24,18 @@ import Testing
       ("payload=%7B%22password%22%3A%22canary%22%7D&b=%7B1", "application/x-www-form-urlencoded", "payload=***&b=%7B1"),
       ("access_token=canary&token_type=bearer x", "text/plain", "access_token=***&token_type=*** x"),
       ("user=ada password=canary", nil, "user=ada password=***"),
-      (#"<a href="/x?access_token=canary">"#, "text/html", #"<a href="/x?access_token=***">"#),
+      (#"<a href="/x?access_token=canary">"#, "text/html", hidden),
+      ("<h1>502 Bad Gateway</h1><hr>", "text/html", "<h1>502 Bad Gateway</h1><hr>"),
+      ("var apiKey = f('canary')", "text/javascript", hidden), ("user,password\nada,canary", "text/csv", hidden),
       // JSON in a string of JSON, as in the events of queues.
-      (#"{"body":"{\"password\":\"canary\"}","id":1}"#, "application/json", #"{"body":"***","id":1}"#),
-      (#"{"a":"{\"b\":\"{\\\"token\\\":\\\"canary\\\"}\"}"}"#, "application/json", #"{"a":"***"}"#),
+      (
+        #"{"body":"{\"password\":\"canary\"}","id":1}"#, "application/json",
+        #"{"body":"{\"password\":\"***\"}","id":1}"#
+      ),
+      (
+        #"{"a":"{\"b\":\"{\\\"token\\\":\\\"canary\\\"}\"}"}"#, "application/json",
+        #"{"a":"{\"b\":\"{\\\"token\\\":\\\"***\\\"}\"}"}"#
+      ),
       (#"{"body":"{\"name\":\"Ada\"}"}"#, "application/json", #"{"body":"{\"name\":\"Ada\"}"}"#),
       (#"{"next":"https://a/?token=canary","n":1}"#, "application/json", #"{"next":"https://a/?token=***","n":1}"#),
       (#"{"text":"see \"?token=canary\" there"}"#, "application/json", #"{"text":"see \"?token=***\" there"}"#),
@@ -32,14 +43,32 @@ import Testing
         #"{"next":"https://a.test/?page_token=","items":[1]}"#, "application/json",
         #"{"next":"https://a.test/?page_token=***","items":[1]}"#
       ),
-      (#"{"msg":"token=\"abc\" x"}"#, "application/json", #"{"msg":"token=*** x"}"#),
+      (#"{"msg":"token=\"abc\" x"}"#, "application/json", #"{"msg":"token=\"***\" x"}"#),
       (#"<error code="404" n="1"/>"#, "application/xml", #"<error code="***" n="1"/>"#),
       ("password='canary canary' x", "text/plain", "password='***' x"),
-      (#"{"body":"{\u0022token\u0022:\u0022x\u0022}"}"#, "application/json", #"{"body":"***"}"#),
+      (
+        #"{"body":"{\u0022token\u0022:\u0022x\u0022}"}"#, "application/json", #"{"body":"{\"token\":\"***\"}"}"#
+      ),
       (#"payload={"token":"x"}&b=1"#, "application/x-www-form-urlencoded", "payload=***&b=1"),
       ("next=https%3A%2F%2Fa%2F%3Ftoken%3Dx&b=1", "application/x-www-form-urlencoded", "next=***&b=1"),
       // A quote without a second one.
-      ("a 5\" disk\n{\"password\":\"canary\"}\n", "application/x-ndjson", "a 5\" disk\n{\"password\":\"***\"}\n"),
+      ("a 5\" disk\n{\"password\":\"canary\"}\n", "text/plain", "a 5\" disk\n{\"password\":\"***\"}\n"),
+      ("a 5\" disk {\"password\":\"canary\"}", "application/x-ndjson", hidden),
+      ("password=ab;canary&b=1", "application/x-www-form-urlencoded", "password=***&b=1"),
+      ("[user][pwd]=canary&b=1", "application/x-www-form-urlencoded", "[user][pwd]=***&b=1"),
+      ("user%5Bpwd%5D=canary", "application/x-www-form-urlencoded", "user%5Bpwd%5D=***"),
+      (#"[{"name":"password","value":"canary"}]"#, "application/json", #"[{"name":"password","value":"***"}]"#),
+      (#"[{"value":"canary","na"#, "application/json", #"[{"value":"***","na"#),
+      (
+        #"[["Authorization","canary"],["Accept","x"]]"#, "application/json",
+        #"[["Authorization","***"],["Accept","x"]]"#
+      ),
+      (#"{"u":"http:\/\/h\/?token\u003dab%26canary\u0026n=1"}"#, nil, #"{"u":"http://h/?token=***&n=1"}"#),
+      (#"sent {\"password\":\"canary\"}"#, "text/plain", #"sent {\"password\":\"***\"}"#),
+      ("body a%3D1%26token%3Dcanary sent", "text/plain", "body a%3D1%26token%3D*** sent"),
+      ("data: {\"token\":\"canary\"}\n\n", "text/event-stream", "data: {\"token\":\"***\"}\n\n"),
+      ("> Authorization: Bearer canary\n> Accept: */*", "text/plain", "> Authorization: ***\n> Accept: */*"),
+      ("exit code: 7, Zip code: 8", "text/plain", "exit code: 7, Zip code: 8"),
     ] as [(String, String?, String)])
   func `masks secrets in odd bodies`(_ text: String, _ type: String?, _ shown: String) {
     #expect(Self.masked(text, type) == shown)
@@ -78,11 +107,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("see https://u:canary@a.test/?page=1&token=canary#x", "see https://a.test/?page=1&token=***#x"),
+    ("see https://u:canary@a.test/?page=1&token=canary#x", "see https://a.test/?page=1&token=***"),
     ("<https://a.test/?api_key=canary>; rel=\"next\"", "<https://a.test/?api_key=***>; rel=\"next\""),
     ("0; url=http://canary:canary@a.test/", "0; url=http://a.test/"),
-    ("form-data; password=\"can ary\"; x=1", "form-data; password=***; x=1"),
-    (#"Auth token="can\"ary" x=1"#, "Auth token=*** x=1"), ("Auth token = canary, x = 1", "Auth token =***, x = 1"),
+    ("form-data; password=\"can ary\"; x=1", "form-data; password=\"***\"; x=1"),
+    (#"Auth token="can\"ary" x=1"#, #"Auth token="***" x=1"#),
+    ("Auth token = canary, x = 1", "Auth token = ***, x = 1"),
     ("plain", "plain"), ("charset=utf-8", "charset=utf-8"), ("a@b.test", "a@b.test"),
     ("/x?pass%77ord=canary", "/x?pass%77ord=***"), ("?token=", "?token=***"),
   ])
@@ -111,12 +141,58 @@ import Testing
       "https://a.test/?X-Amz-Signature=***&X-Amz-Credential=***"
     ),
     ("https://a.test/?key&a=%00", "https://a.test/?key&a=%00"),
-    ("https://a.test/?a=1;token=canary;b=2", "https://a.test/?a=1;token=***;b=2"),
+    ("https://a.test/?a=1;token=canary;b=2", "https://a.test/?a=1;token=***"),
+    ("https://a.test/a;token=canary/b;v=1", "https://a.test/a;token=***/b;v=1"),
     ("https://a.test/?token=can;ary&a=1", "https://a.test/?token=***&a=1"),
     ("/relative?q=1", "/relative?q=***"),
   ])
   func `masks credentials, secret query values and fragments in URLs`(_ text: String, _ shown: String) {
     #expect(Self.url(text) == shown)
+  }
+
+  @Test(arguments: [
+    ("https://a.test/bot123456:canary-canary/getMe", "https://a.test/***/getMe"),
+    ("https://a.test/%62ot123%3Acanary-canary/x", "https://a.test/***/x"),
+    ("https://hooks.slack.com/services/T0/B0/canary", "https://hooks.slack.com/services/T0/B0/***"),
+    ("https://discord.com/api/webhooks/1/canary", "https://discord.com/api/webhooks/1/***"),
+    ("https://a.test/v/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln/x", "https://a.test/v/***/x"),
+    ("https://a.test/reset/Zx81kLq09PwTr5Yu2Nb7", "https://a.test/reset/***"),
+    ("https://a.test/key/0123456789abcdef0123456789abcdef", "https://a.test/key/***"),
+    ("https://a.test/?next=https%3A%2F%2Fb%2F%3Ftoken%3Dcanary&n=1", "https://a.test/?next=***&n=1"),
+    // Identifiers, digests and names are shown.
+    (
+      "https://a.test/550e8400-e29b-41d4-a716-446655440000/my-article-about-2024-things.html",
+      "https://a.test/550e8400-e29b-41d4-a716-446655440000/my-article-about-2024-things.html"
+    ),
+    (
+      "https://a.test/commit/9fceb02c3e1f5b6a7d8e9f0a1b2c3d4e5f607182",
+      "https://a.test/commit/9fceb02c3e1f5b6a7d8e9f0a1b2c3d4e5f607182"
+    ),
+    (
+      "https://a.test/2026-11-28T01:34:47Z/robots.txt/botany:1",
+      "https://a.test/2026-11-28T01:34:47Z/robots.txt/botany:1"
+    ),
+  ])
+  func `masks parts of paths that look like secrets`(_ text: String, _ shown: String) {
+    #expect(Self.url(text) == shown)
+    #expect(Self.url(text, .revealingSecrets) == text)
+    #expect(Redaction.standard.text("see \(text) there") == "see \(shown) there")
+    #expect(Redaction.standard.value(of: .init(name: "Location", value: text)) == shown)
+  }
+
+  @Test(arguments: [
+    ("/users/*/keys/{key}", "/v1/users/7/keys/***/x"), ("/users/{id}", "/v1/users/***/keys/abc/x"),
+    ("a.test/v1/{x}", "/v1/***/7/keys/abc/x"), ("a.test/users/{id}", "/v1/users/7/keys/abc/x"),
+    ("b.test/v1/{x}", "/v1/users/7/keys/abc/x"), ("/k{x}s", "/v1/users/7/k***s/abc/x"), ("", "/v1/users/7/keys/abc/x"),
+    ("/{x}", "/***/***/***/***/***/***"),
+  ])
+  func `masks parts of paths that a pattern names`(_ pattern: String, _ shown: String) {
+    let redaction = Redaction.standard.masking(paths: [pattern])
+    #expect(Self.url("https://a.test/v1/users/7/keys/abc/x", redaction) == "https://a.test" + shown)
+    #expect(redaction.text("at https://a.test/v1/users/7/keys/abc/x now") == "at https://a.test\(shown) now")
+    #expect(
+      Self.url("https://a.test/v1/users/7/keys/abc/x", .revealingSecrets.masking(paths: [pattern]))
+        == "https://a.test" + shown)
   }
 
   @Test func `masks and shows query items by name`() {
@@ -150,7 +226,7 @@ import Testing
     (#"{"token":"canar"#, #"{"token":"***""#), (#"{"token":["canary", "c"#, #"{"token":"***""#),
     (#"{"to"#, #"{"to"#), (#"{"token":"#, #"{"token":"#), (#"{"a":"token","b":"c"}"#, #"{"a":"token","b":"c"}"#),
     (#"{"token":"a\"#, #"{"token":"***""#), ("", ""), ("plain text", "plain text"),
-    (#"{"max_tokens":1{"a":"canary"},"b":2}"#, #"{"max_tokens":"***","b":2}"#),
+    (#"{"max_tokens":1{"a":"canary"},"b":2}"#, hidden),
     (
       #"{"tok\u0045\nn":1,"\ud83d\ude00key":2,"\qto\/ken":3}"#,
       #"{"tok\u0045\nn":"***","\ud83d\ude00key":2,"\qto\/ken":"***"}"#
@@ -159,7 +235,7 @@ import Testing
   func `masks members of JSON`(_ text: String, _ shown: String) {
     #expect(Self.masked(text, "application/json") == shown)
     #expect(Self.masked(text, "application/problem+json; charset=utf-8") == shown)
-    #expect(Self.masked(text, nil) == shown)
+    if shown != Self.hidden { #expect(Self.masked(text, nil) == shown) }
     #expect(Self.masked(text, "application/json", .revealingSecrets) == text)
   }
 
