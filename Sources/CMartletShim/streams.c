@@ -31,7 +31,6 @@ static struct {
   void *(*user)(void *session, int32_t stream);
 } nghttp2;
 static bool is_open;
-static _Atomic(stream_closed *) original;
 static _Thread_local struct {
   martlet_stream_ended ended;
   void *loop;
@@ -43,72 +42,104 @@ static _Thread_local struct {
 
 FUNCTIONS(MARTLET_DECLARE)
 
-static int closed(void *session, int32_t stream, uint32_t error, void *context) {
+// libcurl has one callback for servers and one for proxies, and a static libcurl shares its table with the program.
+static _Atomic(stream_closed *) originals[2];
+
+static int closed(int number, void *session, int32_t stream, uint32_t error, void *context) {
   // Other users of libcurl in this process are never inside.
-  if (listener.ended && martlet_library_is_inside()) {
+  if (listener.ended && listener.loop && martlet_library_is_inside()) {
     void *easy = nghttp2.user(session, stream);
     if (easy) listener.ended(listener.loop, easy, error);
   }
-  return atomic_load(&original)(session, stream, error, context);
+  return atomic_load(&originals[number])(session, stream, error, context);
+}
+
+static int closed_first(void *session, int32_t stream, uint32_t error, void *context) {
+  return closed(0, session, stream, error, context);
+}
+
+static int closed_second(void *session, int32_t stream, uint32_t error, void *context) {
+  return closed(1, session, stream, error, context);
 }
 
 static void set_closed(void *callbacks, stream_closed *callback) {
-  stream_closed *known = NULL;
-  // libcurl has another callback for HTTP/2 connections to proxies, which are not used here.
-  const bool is_known = atomic_compare_exchange_strong(&original, &known, callback) || known == callback;
-  nghttp2.set_closed(callbacks, is_known ? closed : callback);
+  stream_closed *const replacements[] = {closed_first, closed_second};
+  for (int i = 0; callback && i < 2; i++) {
+    stream_closed *known = NULL;
+    if (!atomic_compare_exchange_strong(&originals[i], &known, callback) && known != callback) continue;
+    return nghttp2.set_closed(callbacks, replacements[i]);
+  }
+  nghttp2.set_closed(callbacks, callback);
 }
 
 struct image {
   uintptr_t base;
-  uintptr_t start;
-  uintptr_t end;
+  const ElfW(Phdr) *headers;
+  int count;
 };
 
-/// Finds the pages of an image that the dynamic linker has made read-only.
-static int find_read_only(struct dl_phdr_info *info, size_t size, void *context) {
+static int find_headers(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   struct image *image = context;
   if (info->dlpi_addr != image->base) return 0;
-  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    if (info->dlpi_phdr[i].p_type != PT_GNU_RELRO) continue;
-    const uintptr_t start = image->base + info->dlpi_phdr[i].p_vaddr;
-    image->start = start & ~(page - 1);
-    image->end = (start + info->dlpi_phdr[i].p_memsz) & ~(page - 1);
-  }
+  image->headers = info->dlpi_phdr;
+  image->count = info->dlpi_phnum;
   return 1;
 }
 
-static bool replace(const struct image *image, uintptr_t place, void *function) {
+static bool is_loaded(const struct image *image, uintptr_t place, ElfW(Word) flag) {
+  for (int i = 0; i < image->count; i++) {
+    const ElfW(Phdr) *header = image->headers + i;
+    if (header->p_type == PT_LOAD && header->p_flags & flag && place - image->base - header->p_vaddr < header->p_memsz)
+      return true;
+  }
+  return false;
+}
+
+/// Whether the dynamic linker has made the page of a place read-only.
+static bool is_read_only(const struct image *image, uintptr_t place, uintptr_t page) {
+  for (int i = 0; i < image->count; i++) {
+    if (image->headers[i].p_type != PT_GNU_RELRO) continue;
+    const uintptr_t start = image->base + image->headers[i].p_vaddr;
+    if (place >= (start & ~(page - 1)) && place < ((start + image->headers[i].p_memsz) & ~(page - 1))) return true;
+  }
+  return false;
+}
+
+static bool replace(const struct image *image, uintptr_t place, int kind, void *function) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  if (place % sizeof(void *) || !is_loaded(image, place, PF_W)) return false;
+  // The function is another copy, or is replaced by other code. A function not yet called leads to the linker.
+  void *known = atomic_load((_Atomic(void *) *)place);
+  if (known != (void *)nghttp2.set_closed && !(kind == kJump && is_loaded(image, (uintptr_t)known, PF_X))) return false;
   void *start = (void *)(place & ~(page - 1));
-  const bool is_read_only = place >= image->start && place < image->end;
-  if (is_read_only && mprotect(start, page, PROT_READ | PROT_WRITE)) return false;
-  atomic_store((_Atomic(void *) *)place, function);
-  if (is_read_only) mprotect(start, page, PROT_READ);
-  return true;
+  const bool is_protected = is_read_only(image, place, page);
+  if (is_protected && mprotect(start, page, PROT_READ | PROT_WRITE)) return false;
+  const bool is_done = atomic_compare_exchange_strong((_Atomic(void *) *)place, &known, function);
+  if (is_protected) mprotect(start, page, PROT_READ);
+  return is_done;
 }
 
 /// Replaces an imported function of an image; returns whether it was found.
 static bool replace_import(const struct link_map *map, const char *name, void *function) {
   uintptr_t places[DT_RELASZ + 1] = {0};
-  uintptr_t jumps = 0, jumps_size = 0;
+  uintptr_t jumps = 0, jumps_size = 0, jumps_kind = DT_RELA;
   for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
     if (entry->d_tag >= 0 && entry->d_tag <= DT_RELASZ) places[entry->d_tag] = entry->d_un.d_ptr;
     if (entry->d_tag == DT_JMPREL) jumps = entry->d_un.d_ptr;
     if (entry->d_tag == DT_PLTRELSZ) jumps_size = entry->d_un.d_val;
+    if (entry->d_tag == DT_PLTREL) jumps_kind = entry->d_un.d_val;
   }
   // Not every C library has made these into addresses.
 #define ADDRESS(value) ((value) < map->l_addr ? (value) + map->l_addr : (value))
-  if (!places[DT_SYMTAB] || !places[DT_STRTAB]) return false;
+  if (!places[DT_SYMTAB] || !places[DT_STRTAB] || jumps_kind != DT_RELA) return false;
   const ElfW(Sym) *symbols = (const void *)ADDRESS(places[DT_SYMTAB]);
   const char *names = (const char *)ADDRESS(places[DT_STRTAB]);
   const struct {
     uintptr_t start, size;
   } tables[] = {{jumps, jumps_size}, {places[DT_RELA], places[DT_RELASZ]}};
   struct image image = {.base = map->l_addr};
-  dl_iterate_phdr(find_read_only, &image);
+  if (!dl_iterate_phdr(find_headers, &image)) return false;
   bool is_found = false;
   for (size_t i = 0; i < 2; i++) {
     if (!tables[i].start) continue;
@@ -117,7 +148,7 @@ static bool replace_import(const struct link_map *map, const char *name, void *f
       const int kind = (int)ELF64_R_TYPE(entry->r_info);
       if (kind != kGlobal && kind != kJump) continue;
       if (strcmp(names + symbols[ELF64_R_SYM(entry->r_info)].st_name, name)) continue;
-      is_found = replace(&image, map->l_addr + entry->r_offset, function) || is_found;
+      is_found = replace(&image, map->l_addr + entry->r_offset, kind, function) || is_found;
     }
   }
 #undef ADDRESS
@@ -130,6 +161,9 @@ void martlet_streams_open(const struct martlet_library *library) {
   if (sizeof(ElfW(Rela)) != sizeof(Elf64_Rela) || !library->image) return;
   if (dlinfo(library->image, RTLD_DI_LINKMAP, &map) || !map) return;
   if (!martlet_library_find_beside(library, symbols, sizeof symbols / sizeof symbols[0])) return;
+  // Another copy that comes first for the program may be libcurl's as well, and its structures may differ.
+  void *first = dlsym(RTLD_DEFAULT, symbols[0].name);
+  if (first && first != (void *)nghttp2.set_closed) return;
   is_open = replace_import(map, symbols[0].name, set_closed);
 }
 

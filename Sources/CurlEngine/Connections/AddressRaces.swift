@@ -96,6 +96,7 @@ struct AddressRaces {
   /// The time of the next step.
   var time: Int64? {
     mutating get {
+      if !immediate.isEmpty { immediate = immediate.filter(isValid) }
       if let first = immediate.first { return first.time }
       while let first = appointments.first, !isValid(first) { appointments.removeFirst() }
       return appointments.first?.time

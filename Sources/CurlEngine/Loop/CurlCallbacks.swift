@@ -107,6 +107,8 @@ enum CurlCallbacks {
 }
 
 extension CurlLoop {
-  /// Observes the loop's HTTP/2 streams, before libcurl works on this thread.
-  func listen() { martlet_streams_listen(CurlCallbacks.streamEnded, Unmanaged.passUnretained(self).toOpaque()) }
+  /// Observes the HTTP/2 streams of a loop, while libcurl works for the loop on this thread.
+  static func listen(_ loop: CurlLoop?) {
+    martlet_streams_listen(CurlCallbacks.streamEnded, loop.map { Unmanaged.passUnretained($0).toOpaque() })
+  }
 }

@@ -149,10 +149,11 @@ package final class CurlMailbox: Sendable {
       // callback may exit while it holds the lock.
       martlet_library_await()
       defer {
+        CurlLoop.listen(nil)
         if loop == nil { martlet_library_end_thread() }
         martlet_library_leave()
       }
-      loop?.listen()
+      CurlLoop.listen(loop)
       return body(&loop)
     }
   }
@@ -164,7 +165,8 @@ package final class CurlMailbox: Sendable {
     guard martlet_library_enter() else { return nil }
     defer { martlet_library_leave() }
     return loop.withLockIfAvailable { loop in
-      loop?.listen()
+      defer { CurlLoop.listen(nil) }
+      CurlLoop.listen(loop)
       return body(&loop)
     } ?? nil
   }

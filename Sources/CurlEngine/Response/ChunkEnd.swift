@@ -1,3 +1,5 @@
+import Foundation
+
 /// Finds the end of a chunked body in its raw bytes (RFC 9112 §7.1).
 ///
 /// ```
@@ -50,31 +52,58 @@ struct ChunkEnd {
 
   /// Reads the next bytes; they may be split anywhere.
   mutating func read(_ bytes: UnsafeRawBufferPointer) {
-    var rest = bytes[...]
-    while !rest.isEmpty { rest = rest.dropFirst(readNext(UnsafeRawBufferPointer(rebasing: rest)).count) }
+    var start = 0
+    while start < bytes.count { start += readNext(UnsafeRawBufferPointer(rebasing: bytes[start...])).count }
   }
 
   /// Reads the next bytes of one kind; `bytes` must not be empty.
   mutating func readNext(_ bytes: UnsafeRawBufferPointer) -> (count: Int, kind: Kind) {
-    if case .data(let rest) = part {
+    switch part {
+    case .data(let rest):
       let count = Int(clamping: min(rest, Int64(bytes.count)))
       part = rest == Int64(count) ? .dataEnd : .data(rest - Int64(count))
       return (count, .data)
-    }
-    if hasEnded || isMalformed {
-      if hasEnded { part = .leftovers }
+    case .ended, .leftovers:
+      part = .leftovers
       return (bytes.count, .coding)
+    case .broken: return (bytes.count, .coding)
+    // Most of these bytes change nothing, and a peer can send any number of them.
+    case .chunkExtension: return (skip(bytes) { Self.lineEnd(in: $0) }, .coding)
+    case .sizeEnd: return (skip(bytes) { $0.firstIndex { $0 != 0x20 && $0 != 0x09 } }, .coding)
+    case .dataEnd: return (skip(bytes) { Self.index(of: Self.lineFeed, in: $0) }, .coding)
+    case .trailer(isEmpty: false): return (skip(bytes) { Self.index(of: Self.lineFeed, in: $0) }, .trailers)
+    case .trailer:
+      part = Self.next(part, bytes[0])
+      return (1, .trailers)
+    case .size, .lineEnd:
+      part = Self.next(part, bytes[0])
+      return (1, .coding)
     }
-    let kind: Kind = if case .trailer = part { .trailers } else { .coding }
-    part = Self.next(part, bytes[0])
-    return (1, kind)
+  }
+
+  /// Skips bytes that change nothing, and reads the first other one; returns their number.
+  private mutating func skip(_ bytes: UnsafeRawBufferPointer, to find: (UnsafeRawBufferPointer) -> Int?) -> Int {
+    guard let index = find(bytes) else { return bytes.count }
+    part = Self.next(part, bytes[index])
+    return index + 1
+  }
+
+  private static func index(of byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let base = bytes.baseAddress, let place = memchr(base, CInt(byte), bytes.count) else { return nil }
+    return UnsafeRawPointer(place) - base
+  }
+
+  /// The index of the first line feed or carriage return.
+  private static func lineEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
+    let feed = index(of: lineFeed, in: bytes)
+    return index(of: carriageReturn, in: UnsafeRawBufferPointer(rebasing: bytes[..<(feed ?? bytes.count)])) ?? feed
   }
 
   private static func next(_ part: Part, _ byte: UInt8) -> Part {
     switch part {
     case .size(let size):
-      if let digit = Character(Unicode.Scalar(byte)).hexDigitValue {
-        size <= Int64.max >> 4 ? .size(size << 4 | Int64(digit)) : .broken
+      if let digit = hexDigit(byte) {
+        size <= Int64.max >> 4 ? .size(size << 4 | digit) : .broken
       } else {
         afterSize(size, byte)
       }
@@ -85,6 +114,14 @@ struct ChunkEnd {
     case .trailer(let isEmpty) where byte == lineFeed: isEmpty ? .ended : .trailer(isEmpty: true)
     case .trailer(let isEmpty): .trailer(isEmpty: isEmpty && byte == carriageReturn)
     case .data, .ended, .leftovers, .broken: part
+    }
+  }
+
+  private static func hexDigit(_ byte: UInt8) -> Int64? {
+    switch byte {
+    case 0x30...0x39: Int64(byte & 0x0F)
+    case 0x41...0x46, 0x61...0x66: Int64(byte & 0x0F) + 9
+    default: nil
     }
   }
 

@@ -48,6 +48,8 @@ extension CurlTransfer {
 struct AuthenticationRound {
   /// The number of bytes that the socket had delivered before; negative if unknown.
   var start: Int64 = -1
+  /// The local port of the connection; 0 if there is none.
+  var port: Int64 = 0
   var headBytes: Int64 = 0
   /// Whether libcurl has reported bytes behind the response.
   var hasLeftovers = false
@@ -67,10 +69,12 @@ extension CurlTransfer {
   func beginRound(_ handle: CurlHandle) -> Bool {
     guard let route, route.handshake != nil else { return true }
     let isClear = !job.isSecure && route.proxy?.kind != .https
+    let port = handle.localPort
     let socket = isClear ? handle.ownSocket : nil
     let taken = socket.map { martlet_socket_taken($0) } ?? -1
-    defer { round = AuthenticationRound(start: taken) }
-    guard let round, let head = life.undecided?.head else { return true }
+    defer { round = AuthenticationRound(start: taken, port: port) }
+    // After a broken challenge, libcurl closes the connection and may continue on an idle one.
+    guard let round, round.port == port, let head = life.undecided?.head else { return true }
     let length = head.mayHaveBody(to: job.method) ? head.framing.length : 0
     let isSpoiled = round.isSpoiled(taken: taken, length: head.framing.hasTransferCoding ? nil : length)
     guard isSpoiled || socket.map(Self.hasUnread) == true else { return true }
@@ -88,12 +92,14 @@ extension CurlTransfer {
 }
 
 extension CurlHandle {
+  fileprivate var localPort: Int64 { Int64(martlet_easy_number(easy, CInt(martlet_info_local_port))) }
+
   /// The socket of the connection that the transfer is about to use.
   ///
   /// The last socket that libcurl watched for the handle may belong to an earlier transfer.
   fileprivate var ownSocket: CInt? {
-    let port = martlet_easy_number(easy, CInt(martlet_info_local_port))
+    let port = localPort
     guard port > 0 else { return nil }
-    return loop.watches.first { $0.value.isConnection && martlet_socket_port($0.key) == port }?.key
+    return loop.watches.first { $0.value.isConnection && Int64(martlet_socket_port($0.key)) == port }?.key
   }
 }

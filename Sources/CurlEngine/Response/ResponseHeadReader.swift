@@ -73,6 +73,10 @@ package struct ResponseHeadReader {
     _ line: UnsafeBufferPointer<UInt8>, at now: @autoclosure () -> Int64 = martlet_microseconds()
   ) throws(Problem) -> Step {
     hasBytes = true
+    if start == nil, let interimTime {
+      regain(after: interimTime, at: now())
+      self.interimTime = nil
+    }
     bytes += line.count
     guard bytes <= Self.maximumBytes else {
       throw Problem(message: "the header fields have more than \(Self.maximumBytes) bytes")
@@ -101,12 +105,10 @@ package struct ResponseHeadReader {
     }
   }
 
-  /// Restores a part of the limits after an interim response.
-  private mutating func regain(at now: Int64) {
-    let elapsed = interimTime.map { max(0, now - $0) } ?? 0
-    interimTime = now
+  /// Restores a part of the limits before the head that follows an interim response.
+  private mutating func regain(after interim: Int64, at now: Int64) {
     // No more than the limits, so the products cannot overflow.
-    let milliseconds = Int(min(elapsed / 1000, 20_000))
+    let milliseconds = Int(min(max(0, now - interim) / 1000, 20_000))
     bytes = max(0, bytes - milliseconds * Self.regained.bytes / 1000)
     fieldCount = max(0, fieldCount - milliseconds * Self.regained.fields / 1000)
   }
@@ -123,7 +125,7 @@ package struct ResponseHeadReader {
     }
     guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not asked for") }
     try countField()
-    regain(at: now())
+    interimTime = now()
     self.start = nil
     octets.removeAll(keepingCapacity: true)
     places.removeAll(keepingCapacity: true)

@@ -18,10 +18,10 @@ struct RawChunks {
   /// Whether the last chunk has arrived, if the end of the response depends on it.
   var decisiveEnd: Bool? { needsEnd || mayEndEarly ? end.hasEnded : nil }
 
-  /// Appends an octet of the trailers; returns the line that it completes.
-  mutating func line(_ octet: UInt8) -> [UInt8]? {
-    trailer.append(octet)
-    guard octet == 0x0A else { return nil }
+  /// Appends octets of one line of the trailers; returns the line if they complete it.
+  mutating func line(_ octets: UnsafeRawBufferPointer) -> [UInt8]? {
+    trailer.append(contentsOf: octets)
+    guard octets.last == 0x0A else { return nil }
     defer { trailer = [] }
     return trailer
   }
@@ -108,7 +108,7 @@ extension CurlTransfer {
           chunks = raw
           return reply
         }
-      } else if kind == .trailers, let handle, let line = raw.line(part[0]) {
+      } else if kind == .trailers, let handle, let line = raw.line(part) {
         guard line.withUnsafeBufferPointer({ receivedLine($0, handle) }) else { return .stop }
       }
       raw.end = end

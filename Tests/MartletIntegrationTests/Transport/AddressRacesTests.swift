@@ -24,7 +24,8 @@
 
       races.opened(5, Self.addresses[0], by: owner, at: 1_000)
 
-      #expect(races.time == 1_000 + 250_000)
+      let time: Int64 = 1_000 + 250_000
+      #expect(races.time == time)
       #expect(races.takeDue(at: 1_000 + 250_000 - 1).isEmpty)
       #expect(races.takeDue(at: 1_000 + 250_000) == [.silence(5, owner)])
       #expect(races.time == nil && !races.isEmpty)

@@ -194,7 +194,7 @@
     }
 
     @Test(arguments: [
-      (false, true, "requires a user name and a password: set those of the proxy"),
+      (false, true, "requires credentials; set the proxy's user and password"),
       (true, true, "does not support authentication by user name and password"),
       (true, false, "did not accept the credentials"),
     ])

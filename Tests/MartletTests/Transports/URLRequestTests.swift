@@ -173,6 +173,6 @@ private protocol Pipelining {
 
 extension URLRequest: Pipelining {
   @available(*, deprecated) fileprivate func pipeline(_ request: inout URLRequest) {
-    request.httpShouldUsePipelining = true
+    request.httpShouldUsePipelining.toggle()
   }
 }
