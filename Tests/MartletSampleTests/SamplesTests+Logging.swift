@@ -46,6 +46,22 @@ extension SamplesTests {
     #expect(logger.log.elements.contains { $0.contains("http://a.test/?email=***&code=2") })
   }
 
+  @Test func `masks parts of paths`() async throws {
+    let careful = HTTPClient { $0.redaction = .standard.masking(paths: ["/users/*/keys/{key}", "/bot{token}"]) }
+
+    let logger = Logger()
+    let lines = LogSink { line in logger.debug(line) }
+    let logging = careful.derived {
+      $0.transport = StubTransport { _ in .text("x") }
+      $0.middleware = [LoggingMiddleware(.summary, to: lines)]
+    }
+    try await logging.get("http://a.test/users/7/keys/abc/x")
+    try await logging.get("http://a.test/bot7")
+    await lines.flush()
+    #expect(logger.log.elements.contains { $0.contains("http://a.test/users/7/keys/***/x") })
+    #expect(logger.log.elements.contains { $0.contains("http://a.test/bot***") })
+  }
+
   @Test func `exports a request to curl`() async throws {
     let client = HTTPClient()
 

@@ -96,7 +96,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// request.headers[octets: "If-Match"] = response.headers[octets: "ETag"]
   /// ```
   ///
-  /// Setting octets replaces the fields with that name, like ``subscript(_:)``.
+  /// Setting octets replaces the fields with that name.
   public subscript(octets name: String) -> [UInt8]? {
     get {
       switch storage {

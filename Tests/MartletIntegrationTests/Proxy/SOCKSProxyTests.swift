@@ -33,8 +33,8 @@
 
         #expect(error?.kind == .authenticationFailed && error?.phase == .connecting, "\(error.map { "\($0)" } ?? "")")
         let reason =
-          user == nil ? "requires a user name and a password: set those of the proxy" : "did not accept the credentials"
-        #expect(error?.message.hasSuffix(reason) == true)
+          user == nil ? "requires credentials; set the proxy's user and password" : "did not accept the credentials"
+        #expect(error?.message.hasSuffix(reason) == true, "\(error.map { "\($0)" } ?? "")")
       }
       #expect(server.requests.isEmpty)
     }

@@ -16,8 +16,8 @@
       case shared
     }
 
-    private static func client(_ lane: Lane, _ authority: CertificateAuthority) -> HTTPClient {
-      lane.client { [root = authority.root] in
+    private static func client(_ lane: Lane, _ root: URL) -> HTTPClient {
+      lane.client {
         $0.tls = .customRoots(pem: root)
         $0.retry = .standard
         $0.maximumConnectionsPerHost = 50
@@ -29,14 +29,15 @@
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let rounds = Stress.count(12, full: 420)
-      let shared = Self.client(lane, authority)
+      let root = authority.root
+      let shared = Self.client(lane, root)
 
       let problems = await withTaskGroup { group in
         for worker in 0..<6 {
           group.addTask {
             var problems: [String] = []
             for round in stride(from: worker, to: rounds, by: 6) {
-              let client = connection == .shared ? shared : Self.client(lane, authority)
+              let client = connection == .shared ? shared : Self.client(lane, root)
               problems += await Self.problems(in: round, connection, client, server)
             }
             return problems

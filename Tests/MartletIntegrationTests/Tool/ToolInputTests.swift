@@ -77,9 +77,9 @@
 
     @Test(arguments: ["", "abc"]) func `--timeout limits the wait for standard input`(text: String) async throws {
       let pipe = Pipe()
-      try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
 
       for arguments in [["--body", "-"], ["-d", "@-"], ["a=@-"]] {
+        try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
         let process = try ToolProcess(
           try ToolProcess.martlet(), ["post", server.url("/"), "--timeout", "0.5"] + arguments,
           input: pipe.fileHandleForReading)
@@ -87,7 +87,9 @@
         #expect(result.status == 6, "\(arguments): \(result.errors)")
       }
 
-      #expect(server.requests.isEmpty)
+      // The input is sent while it arrives, but its end never comes.
+      #expect(server.requests.allSatisfy { !$0.isComplete && text.hasPrefix($0.text) }, "\(server.requests)")
+      #expect(server.requests.count <= (text.isEmpty ? 0 : 2))
       try pipe.fileHandleForWriting.close()
     }
 

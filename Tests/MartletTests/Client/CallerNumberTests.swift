@@ -348,6 +348,8 @@ import Testing
     "ServerSentEvents.Options.maximumEventBytes": events { $0.maximumEventBytes = $1.int },
     "ServerSentEvents.Options.maximumFailures": events { $0.maximumFailures = $1.int },
     "ServerSentEvents.Options.minimumDelay": events { $0.minimumDelay = $1.duration },
+    "HTTPBody.bytes(upTo:)": { _ = try await HTTPBody.text("abc").bytes(upTo: $0.int) },
+    "HTTPBody.collected(upTo:)": { _ = try await HTTPBody.text("abc").collected(upTo: $0.int) },
     "StreamedResponse.collect(upTo:)": reading { _ = try await $0.collect(upTo: $1.int) },
     "StreamedResponse.jsonLines(as:decoder:upTo:)": reading {
       for try await _ in $0.jsonLines(as: JSONValue.self, upTo: $1.int) {}
@@ -375,6 +377,7 @@ import Testing
     "HARRecorder.init(to:maximumBodyBytes:redaction:)": "its tests cover sizes", "HTTPClient.Diagnostics.": "a report",
     "HTTPClient.Configuration.clock": "a clock, not a number",
     "HTTPClient.drainOnTermination(timeout:)": "exits the process; calls drain(timeout:)", "HTTPError.": "a report",
+    "HTTPClient.waitForTermination(timeout:)": "waits for a signal; calls drain(timeout:)",
     "HTTPResponse.": "a report", "HTTPStatus.init(integerLiteral:)": "as init(rawValue:)",
     "InstrumentEvent.": "a report", "JSONValue.": "a value that is only encoded",
     "LoggingMiddleware.Detail.": "an option set", "ProtectionSpace.port": "as its initializer",

@@ -97,7 +97,8 @@ import Testing
   }
 
   @Test(arguments: [
-    JSONValue.integer(.min), .integer(.max), .number(0.1), .number(5e-324), .number(.greatestFiniteMagnitude),
+    JSONValue.integer(.min), .integer(.max), .number(0.1), .number(.leastNonzeroMagnitude),
+    .number(.greatestFiniteMagnitude),
   ])
   func `writes back each number as it was read`(value: JSONValue) throws {
     let data = try JSONEncoder().encode(value)

@@ -96,7 +96,7 @@ extension HAREntry {
 
 extension JSONText {
   /// Writes header fields; the format has only text, so `_octets` keeps a value that is not UTF-8.
-  fileprivate mutating func write(_ headers: HTTPHeaders, _ name: String = "headers") {
+  fileprivate mutating func write(_ headers: HTTPHeaders, _ name: StaticString = "headers") {
     array(name, headers) { field, text in
       text.object { text in
         text.member("name", field.name)

@@ -65,11 +65,11 @@ enum SecretNames {
   /// Elements of markup that are no secrets: `<Key>photo.jpg</Key>`, `<code>swift test</code>`.
   static func isHarmlessElement(_ name: [UInt8]) -> Bool { harmlessElements.contains(name) }
 
-  /// Whether a name with a colon also occurs in ordinary sentences, such as `exit code: 1`.
+  /// Whether a name with a colon also occurs in ordinary sentences: `exit code: 1`, `401 Unauthorized: the server …`.
   static func isWeak(_ name: [UInt8]) -> Bool { weak.contains(name) }
 
   private static let harmlessElements = names(["key", "code"])
-  private static let weak = names(["key", "code", "ticket"])
+  private static let weak = names(["key", "code", "ticket", "unauthorized"])
 
   private static func names(_ names: [String]) -> Set<[UInt8]> { Set(names.map { Array($0.utf8) }) }
 }

@@ -67,7 +67,7 @@ extension OutboxCore {
     }
     guard url.user == nil else {
       throw HTTPError(
-        .invalidRequest, "a URL with a user name would be stored with its password: give the client a credential",
+        .invalidRequest, "the URL has a user name, and its password would be stored; set the client's credential",
         request: asked)
     }
     return (request, url.requestString)

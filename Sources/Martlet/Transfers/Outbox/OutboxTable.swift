@@ -238,7 +238,8 @@ struct OutboxTable {
     var host = hosts[name] ?? Host()
     // Failures of concurrent requests count as one.
     if host.notBefore <= now { host.failures += 1 }
-    var pause = options.initialDelay.doubled(host.failures - 1, upTo: options.maximumDelay.bounded) * (1 - random / 2)
+    var pause =
+      options.initialDelay.doubled(host.failures - 1, upTo: options.maximumDelay.bounded) * (1 - random.share / 2)
     pause = max(pause, min(asked ?? .zero, .seconds(24 * 3600)))
     host.notBefore = max(host.notBefore, now.adding(pause))
     hosts[name] = host

@@ -124,7 +124,7 @@
 
     /// How a SOCKS proxy refused credentials, or their absence.
     private static func refusalText(_ refusal: CurlRefusal) -> String {
-      if !refusal.hadCredentials { return "requires a user name and a password: set those of the proxy" }
+      if !refusal.hadCredentials { return "requires credentials; set the proxy's user and password" }
       return refusal.isOfMethods
         ? "does not support authentication by user name and password" : "did not accept the credentials"
     }

@@ -170,15 +170,18 @@ extension URLRequest {
 
   /// The properties without an equivalent that differ from their defaults.
   fileprivate var unsupported: [String] {
+    // The defaults differ between platforms: on Linux, a new request uses pipelining.
+    let new = url.map { URLRequest(url: $0) } ?? self
     var properties = [
-      (mainDocumentURL != nil, "mainDocumentURL"), (networkServiceType != .default, "networkServiceType"),
-      (!allowsCellularAccess, "allowsCellularAccess"),
-      ((self as any Pipelining).usesPipelining, "httpShouldUsePipelining"),
+      (mainDocumentURL != new.mainDocumentURL, "mainDocumentURL"),
+      (networkServiceType != new.networkServiceType, "networkServiceType"),
+      (allowsCellularAccess != new.allowsCellularAccess, "allowsCellularAccess"),
+      ((self as any Pipelining).usesPipelining != (new as any Pipelining).usesPipelining, "httpShouldUsePipelining"),
     ]
     #if canImport(Darwin)
       properties += [
-        (!allowsExpensiveNetworkAccess, "allowsExpensiveNetworkAccess"),
-        (!allowsConstrainedNetworkAccess, "allowsConstrainedNetworkAccess"),
+        (allowsExpensiveNetworkAccess != new.allowsExpensiveNetworkAccess, "allowsExpensiveNetworkAccess"),
+        (allowsConstrainedNetworkAccess != new.allowsConstrainedNetworkAccess, "allowsConstrainedNetworkAccess"),
       ]
     #endif
     return properties.compactMap { $0.0 ? $0.1 : nil }

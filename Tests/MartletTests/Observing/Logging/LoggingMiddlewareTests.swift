@@ -112,7 +112,8 @@ import Testing
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://a.test/") }
 
     let lines = await recorder.lines
-    #expect(lines.count == 8)
+    #expect(lines.count == 9)
+    #expect(lines.contains { $0.hasSuffix("* the server asks for Basic") }, "without the realm, which cannot be read")
     for line in lines + [error.description] {
       #expect(line.unicodeScalars.allSatisfy { InvalidInput.isPrintable($0) }, "\(line.debugDescription)")
     }

@@ -69,6 +69,7 @@ import Testing
       ("data: {\"token\":\"canary\"}\n\n", "text/event-stream", "data: {\"token\":\"***\"}\n\n"),
       ("> Authorization: Bearer canary\n> Accept: */*", "text/plain", "> Authorization: ***\n> Accept: */*"),
       ("exit code: 7, Zip code: 8", "text/plain", "exit code: 7, Zip code: 8"),
+      ("401 Unauthorized: the server offers Hawk", "text/plain", "401 Unauthorized: the server offers Hawk"),
     ] as [(String, String?, String)])
   func `masks secrets in odd bodies`(_ text: String, _ type: String?, _ shown: String) {
     #expect(Self.masked(text, type) == shown)

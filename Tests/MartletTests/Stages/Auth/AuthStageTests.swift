@@ -408,8 +408,8 @@ import Testing
   // MARK: Bad input
 
   @Test(arguments: [
-    nil, "", "garbage", "Basic", "Negotiate", "Digest", #"Digest realm="x""#, "Basic realm=\"unterminated",
-    #"Basic realm="a", realm="b""#, "=,=,=", "\u{0}", #"Digest realm="a", nonce="n", algorithm=none"#,
+    nil, "", "garbage", "Basic", "Negotiate", "Digest", #"Digest realm="x""#, "=,=,=", "\u{0}",
+    #"Digest realm="a", nonce="n", algorithm=none"#,
   ]) func `does not answer a malformed or unsupported challenge`(challenge: String?) async throws {
     let transport = AuthServer.accepting(challenge: challenge)
     let client = Self.client(transport, .password(user: "u", password: "p"))

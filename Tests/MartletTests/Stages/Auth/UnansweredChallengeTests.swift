@@ -34,7 +34,8 @@ import Testing
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("/") }
 
-    #expect(error?.kind == .status && error?.message == "401 Unauthorized" + expected)
+    #expect(error?.kind == .status)
+    #expect(error?.message == "401 Unauthorized" + expected)
   }
 
   @Test(
@@ -68,7 +69,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "Basic realm=my realm", "Basic realm='x'", #"Basic realm="a"#, #"Basic realm="a" x="b""#,
+    "Basic realm=my realm", "Basic realm='x'", #"Basic realm="a"#, "Basic realm=\"unterminated",
+    #"Basic realm="a" x="b""#,
     #"Basic realm="a", realm="b""#, "Basic realm=\"a\u{7}\"",
     #"Digest realm="r" nonce="n""#, #"Digest realm="r"; nonce="n"; qop="""#, "Digest realm=my realm, nonce=YQ==",
   ]) func `challenges of small devices are answered`(challenge: String) async throws {
