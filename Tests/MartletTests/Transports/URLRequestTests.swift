@@ -117,15 +117,23 @@ import Testing
   }
 
   @Test func `the interval ends a silent response`() async throws {
-    let clock = TestClock()
-    let client = HTTPClient.stubbed(StubTransport { _ in try await Forge.hang() }, clock: clock)
-
-    let error = await #expect(throws: HTTPError.self) {
-      try await client.data(for: try Self.request { $0.timeoutInterval = 1 })
+    let clock = TestClock(advancing: .manually)
+    let entered = Log<Int>()
+    let transport = StubTransport { _ in
+      entered.add(1)
+      try await untilCancelled()
     }
+    let client = HTTPClient.stubbed(transport, clock: clock)
+    let request = try Self.request { $0.timeoutInterval = 1 }
 
+    let sending = Task { try await client.data(for: request, options: .retry(.off)) }
+    await entered.wait(for: 1)
+    await clock.wait(forSleepers: 1)
     // With a transport that does not report its connection, both limits are added up.
-    #expect(error?.kind == .timedOut && error?.elapsed ?? .seconds(60) <= .seconds(3))
+    clock.advance(by: .seconds(3))
+
+    let error = await #expect(throws: HTTPError.self) { try await sending.value }
+    #expect(error?.kind == .timedOut)
   }
 
   @Test func `a request without options refuses a URLRequest with some`() throws {

@@ -72,27 +72,35 @@ final class OpenCall: Sendable {
   /// The time for reading the body of a refused response, which may never end.
   private static let patience = Duration.seconds(2)
 
-  /// Ends the call with an error about its response, which keeps the beginning of its body.
+  /// Ends the call with an error about its response.
+  ///
+  /// The error keeps the beginning of the body, up to the limit of error bodies, as far as it arrives within
+  /// ``patience``.
   func refuse(_ kind: HTTPError.Kind, _ message: String) async -> any Error {
-    let (data, isWhole) = await beginning()
-    var kept = response.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
-    if !isWhole, !response.isWithoutBody { kept.isBodyTruncated = true }
-    return await fail(HTTPError(kind, message, request: response.request, response: kept))
+    let limit = call.options.maximumErrorBodyBytes
+    if let data = response.body.immediate {
+      return await fail(refusal(kind, message, (data.prefix(limit), data.count <= limit)))
+    }
+    let excerpt = Excerpt(limit)
+    if limit > 0 {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { [self] in await excerpt.read(response.body) }
+        group.addTask { [self] in
+          guard (try? await call.core.timeline.watch(Self.patience)) != nil else { return }
+          // A body ends with its call, not with the task that reads it.
+          call.abort(call.complete(refusal(kind, message, excerpt.read)))
+        }
+        await group.next()
+        group.cancelAll()
+      }
+    }
+    return await fail(refusal(kind, message, excerpt.read))
   }
 
-  /// The beginning of the body, up to the limit of error bodies, as far as it arrives within ``patience``.
-  private func beginning() async -> (data: Data, isWhole: Bool) {
-    let limit = call.options.maximumErrorBodyBytes
-    if let data = response.body.immediate { return (data.prefix(limit), data.count <= limit) }
-    guard limit > 0 else { return (Data(), false) }
-    let excerpt = Excerpt(limit)
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { [body = response.body] in await excerpt.read(body) }
-      group.addTask { [timeline = call.core.timeline] in try? await timeline.watch(Self.patience) }
-      await group.next()
-      group.cancelAll()
-    }
-    return excerpt.read
+  private func refusal(_ kind: HTTPError.Kind, _ message: String, _ read: (data: Data, isWhole: Bool)) -> HTTPError {
+    var kept = response.whole(read.data, asked: call.request, decoder: call.settings.configuration.decoder)
+    if !read.isWhole, !response.isWithoutBody { kept.isBodyTruncated = true }
+    return HTTPError(kind, message, request: response.request, response: kept)
   }
 }
 

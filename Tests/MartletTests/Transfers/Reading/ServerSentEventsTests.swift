@@ -278,7 +278,8 @@ import Testing
     }
     let reader = Task { try await Self.error(Self.client(transport, clock).serverSentEvents(Self.request)) }
 
-    await clock.wait(forSleepers: 3)
+    // The body, and the wait for its end.
+    await clock.wait(forSleepers: 2)
     clock.advance(by: .seconds(2))
 
     let error = try await reader.value
