@@ -1379,14 +1379,12 @@ area(
      'case .automatic: (request.method.isIdempotent || mutant("events-post-is-repeated")) && options',
      "ServerSentEventsTests"),
     ("refusal-forgets-body", "OpenCall",
-     "    let (data, isWhole) = await beginning()\n",
-     '    let (data, isWhole) = mutant("refusal-forgets-body") ? (Data(), true) : await beginning()\n',
+     "let limit = call.options.maximumErrorBodyBytes\n",
+     'let limit = mutant("refusal-forgets-body") ? 0 : call.options.maximumErrorBodyBytes\n',
      "ServerSentEventsTests"),
     ("refusal-waits-for-its-end", "OpenCall",
-     "      group.addTask { [timeline = call.core.timeline] in try? await timeline.watch(Self.patience) }\n"
-     "      await group.next()\n",
-     "      group.addTask { [timeline = call.core.timeline] in try? await timeline.watch(Self.patience) }\n"
-     '      if mutant("refusal-waits-for-its-end") { await group.next() }\n      await group.next()\n',
+     "call.abort(call.complete(refusal(kind, message, excerpt.read)))",
+     'if !mutant("refusal-waits-for-its-end") { call.abort(call.complete(refusal(kind, message, excerpt.read))) }',
      "ServerSentEventsTests"),
 )
 
