@@ -278,7 +278,6 @@ import Testing
     }
     let reader = Task { try await Self.error(Self.client(transport, clock).serverSentEvents(Self.request)) }
 
-    // The body, and the wait for its end.
     await clock.wait(forSleepers: 2)
     clock.advance(by: .seconds(2))
 
