@@ -182,7 +182,7 @@ public struct HTTPResponse: Sendable {
   /// replaces invalid octets, as in the WHATWG Encoding standard. A body that is not valid in another declared `charset`
   /// is decoded as UTF-8 if it is valid, otherwise as ISO-8859-1, which never fails. ``textNote`` reports both.
   ///
-  /// Of a truncated body (``isBodyTruncated``), the incomplete last character is left out.
+  /// For a truncated body (``isBodyTruncated``), the incomplete last character is left out.
   public var text: String { decodedText.text }
 
   private var decodedText: (text: String, encodingName: String, note: String?) {

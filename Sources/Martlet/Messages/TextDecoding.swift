@@ -10,7 +10,7 @@ enum TextDecoding {
 
   /// Decodes a decompressed body; the text has no byte order mark.
   ///
-  /// Of a truncated body, the incomplete last character is dropped. The note is one line about a `charset`, a byte order
+  /// For a truncated body, the incomplete last character is dropped. The note is one line about a `charset`, a byte order
   /// mark or octets that could not be used.
   static func decode(
     _ body: Data, contentType: MediaType?, isTruncated: Bool = false

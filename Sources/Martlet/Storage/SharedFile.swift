@@ -68,7 +68,7 @@ package enum SharedFile {
       let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (isLast ? 0 : O_DIRECTORY)
       let number = openat(file.number, segment, flags)
       guard number >= 0 else {
-        // A link in place of a folder is no folder.
+        // A link in place of a folder is not a folder.
         throw errno == ELOOP || errno == ENOTDIR ? .link : .unreadable
       }
       file = OpenFile(descriptor: DiskDescriptor(number), path: segment)

@@ -49,7 +49,7 @@
       }
     }
 
-    /// What the calls that open a descriptor return; two of the standard streams are closed.
+    /// The results of the calls that open a descriptor, with two standard streams closed.
     private static func openAll(in folder: TemporaryFolder) async throws -> [Int32?] {
       let path = try folder.write("x", to: "file").path
       // `struct curl_sockaddr` without its address.

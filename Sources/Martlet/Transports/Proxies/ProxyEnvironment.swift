@@ -39,7 +39,7 @@ struct ProxyEnvironment: Sendable {
   private static func proxy(_ names: [String], _ variables: [String: String]) throws(InvalidInput) -> Proxy? {
     for name in names {
       guard let value = variables[name], !value.isEmpty else { continue }
-      // What stands for octets that are not UTF-8 would be another host or password.
+      // U+FFFD stands for other octets, and the value would name another host or password.
       if value.unicodeScalars.contains("\u{FFFD}") { throw InvalidInput("environment variable \(name) is not UTF-8") }
       let proxy = Proxy(value.contains("://") ? value : "http://\(value)")
       if let problem = proxy.problem { throw InvalidInput("environment variable \(name): \(problem.message)") }
