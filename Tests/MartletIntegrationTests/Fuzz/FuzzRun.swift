@@ -32,6 +32,7 @@
 
     func run() async throws {
       let lines = try (0..<Self.workers).map { _ in try DeliveryLine() }
+      let neighbors = try DeliveryLine()
       let client = lane.client {
         $0.timeout = TimeoutPolicy(connect: nil, idle: .milliseconds(500), total: nil)
         $0.options = $0.options.maximumBodyBytes(4 << 20)
@@ -49,7 +50,7 @@
             while let number = takeNumber() {
               var entry = Int64(number)
               pwrite(journal, &entry, 8, off_t(worker * 8))
-              await meet(number, client, line, &names)
+              await meet(number, client, line, neighbors, &names)
             }
           }
         }
@@ -69,7 +70,7 @@
       #expect(lines.allSatisfy { $0.repeatedCount == 0 }, "a request was sent twice")
       #expect(isSanitized || ProcessFacts.peakBytes - memory < 192 << 20)
       #expect(await becomes { client.core.entryCount == 0 && lines.allSatisfy { $0.server.connectionCount <= 2 } })
-      for line in lines { line.server.stop() }
+      for line in lines + [neighbors] { line.server.stop() }
     }
 
     private func takeNumber() -> Int? {
@@ -82,12 +83,16 @@
     }
 
     /// Asks for a mutant, and then for a good answer; the names are those of the line's requests before.
-    private func meet(_ number: Int, _ client: HTTPClient, _ line: DeliveryLine, _ names: inout Set<String>) async {
+    private func meet(
+      _ number: Int, _ client: HTTPClient, _ line: DeliveryLine, _ neighbors: DeliveryLine, _ names: inout Set<String>
+    ) async {
       let mutant = Mutant(seed: seed, number: number)
       let start = ContinuousClock.now
       let method = HTTPMethod(mutant.method)
       async let neighborProblem =
-        mutant.hasNeighbor ? line.askWell(2 * DeliveryLine.firstNext + number, client, after: .close) : nil
+        mutant.hasNeighbor
+        ? (mutant.mayEndEarly ? neighbors : line).askWell(2 * DeliveryLine.firstNext + number, client, after: .close)
+        : nil
       let result = await line.ask(
         number, mutant.script, method: method, mutant.reader, client,
         options: mutant.isRight ? DeliveryLine.patient : RequestOptions(),

@@ -18,7 +18,7 @@
     let method: String
     let script: DeliveryPlan
     let reader: DeliveryReader
-    /// Whether another request to the server is made at the same time.
+    /// Whether another request is made at the same time: to the same server, unless the response may end early.
     let hasNeighbor: Bool
     /// The response that it is if nothing of it is damaged.
     let whole: RecordedResponse?
@@ -71,6 +71,11 @@
       guard let whole else { return false }
       return script.end == .close || script.end == .keep && whole.isDelimited
     }
+
+    /// Whether more of it may be sent after it has ended for the client.
+    ///
+    /// Nobody could tell the rest from the answer to a request that is sent on the connection in between.
+    var mayEndEarly: Bool { !script.outlivesRequests && (!isRight || method == "HEAD") }
 
     /// Everything that is needed to play it again by hand.
     var description: String { "\(method), read by \(reader): \(script.description)" }

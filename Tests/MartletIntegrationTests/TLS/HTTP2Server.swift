@@ -55,6 +55,9 @@ struct HTTP2Server {
   /// How many connections have ended.
   var closedCount: Int { process.outputSoFar.split(separator: "\n").count { $0 == "closed" } }
 
+  /// Why connections ended: errors, and the client's GOAWAY frames with an error code.
+  var errors: String { process.errorsSoFar }
+
   /// How often a request was read.
   func count(of number: Int) -> Int {
     process.outputSoFar.split(separator: "\n").count { $0 == "request \(number)" }
@@ -217,7 +220,7 @@ struct HTTP2Server {
                 self.socket.sendall(b"ne")
                 start = b""
             self.socket.sendall(frame(4, 0, 0, settings))
-            paths, block = {}, b""
+            paths, block, window = {}, b"", 65535
             while True:
                 head = exactly(self.socket, 9)
                 length, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
@@ -242,12 +245,17 @@ struct HTTP2Server {
                     first, second = (paths[stream].split("/") + ["", ""])[2:4]
                     slow = second if first == "early" else first
                     if slow.startswith("slow:"):
-                        window = struct.pack(">I", 64 << 20)
-                        self.socket.sendall(frame(8, 0, 0, window) + frame(8, 0, stream, window))
+                        # The windows of a connection must not add up to 2 GiB.
+                        size = 64 << 20
+                        self.socket.sendall(frame(8, 0, stream, struct.pack(">I", size)))
+                        if window < size:
+                            self.socket.sendall(frame(8, 0, 0, struct.pack(">I", size - window)))
+                            window = size
                         time.sleep(int(slow[5:]) / 1000)
                     if isEnd or first == "early":
                         self.answer(paths.pop(stream), stream)
                 elif kind == 0:
+                    window -= length
                     count, adler = self.bodies.get(stream, (0, 1))
                     self.bodies[stream] = (count + len(payload), zlib.adler32(payload, adler))
                     if flags & 1 and stream in paths:
@@ -257,6 +265,8 @@ struct HTTP2Server {
                 elif kind == 6 and not flags & 1:
                     self.socket.sendall(frame(6, 1, 0, payload))
                 elif kind == 7:
+                    if any(payload[4:8]):
+                        os.write(2, f"GOAWAY {payload!r}\\n".encode())
                     return
 
     def run(plain, context):
@@ -271,8 +281,8 @@ struct HTTP2Server {
                 if context:
                     connection.unwrap()
             connection.close()
-        except (OSError, hpack.HPACKError):
-            pass
+        except (OSError, hpack.HPACKError) as error:
+            os.write(2, f"{error!r}\\n".encode())
         os.write(1, b"closed\\n")
 
     # The numbers of all requests.
