@@ -21,7 +21,7 @@ struct ASCIISet: Sendable {
     }
   }
 
-  private static let alphanumerics = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+  static let alphanumerics = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
   private static let unreservedMembers = alphanumerics + "-._~"
   private static let subDelimiters = "!$&'()*+,;="
 

@@ -69,7 +69,8 @@ extension URLAuthority {
     }
     let text = String(decoding: digits, as: UTF8.self)
     guard let port = Int(text), (1...65535).contains(port) else {
-      throw InvalidInput("port \(InvalidInput.printable(text)) is outside 1...65535")
+      // A longer number may be a password, because the host is missing.
+      throw InvalidInput("port \(InvalidInput.printable(text, limit: 5)) is outside 1...65535")
     }
     return port
   }

@@ -93,7 +93,7 @@ struct JSONMask {
       let valueEnd = mask.value(depth)
       guard valueEnd != .invalid, start < mask.index else { return valueEnd }
       let value = start..<mask.index
-      if SecretNames.naming.contains(name), valueEnd == .whole, mask.isSecretName(value) {
+      if !mask.redaction.hidesBodies, SecretNames.naming.contains(name), valueEnd == .whole, mask.isSecretName(value) {
         isNamed = true
       } else if mask.redaction.hides(name: plainName[...]) {
         mask.hasName = true
@@ -203,7 +203,7 @@ struct JSONMask {
 
   private mutating func isSecretName(_ value: Range<Int>) -> Bool {
     guard bytes[value.lowerBound] == UInt8(ascii: "\""), value.count <= SecretNames.maximumLength,
-      !redaction.hidesBodies, redaction.hides(name: decoded(value.dropFirst().dropLast())[...])
+      redaction.isTelling(decoded(value.dropFirst().dropLast())[...])
     else { return false }
     hasName = true
     return true

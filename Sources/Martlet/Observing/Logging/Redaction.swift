@@ -116,6 +116,14 @@ public struct Redaction: Sendable, Hashable {
     return hides(foldedItem: SecretNames.folded(name[(mark + 1)...]))
   }
 
+  /// Whether a name suggests a secret, even if all values are masked.
+  func isTelling(_ name: ArraySlice<UInt8>) -> Bool {
+    guard rule == .everything else { return hides(name: name) }
+    var copy = self
+    copy.rule = .names
+    return copy.hides(name: name)
+  }
+
   /// Whether a name hides no value after a colon in a sentence.
   func isWeak(foldedItem name: [UInt8]) -> Bool { SecretNames.isWeak(name) && !hiddenItems.contains(name) }
 

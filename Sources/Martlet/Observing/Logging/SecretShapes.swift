@@ -51,8 +51,29 @@ enum SecretShapes {
     return digits > 0 && changes * 4 >= segment.count
   }
 
-  private static let tokenOctets = ASCIISet(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~=:+$!")
+  /// Whether the end of an authority, after its last `@`, may be the beginning of userinfo.
+  ///
+  /// The text was truncated before an `@`, or the password contains a `/`, `?`, `#` or quote. After the colon of a host,
+  /// there are at most five digits, so at most five digits of a password are shown. A user name is recognized by its
+  /// shape, if the authority is the last part of a text.
+  static func isUserinfo(_ authority: ArraySlice<UInt8>, isLast: Bool) -> Bool {
+    var host = authority.prefix { $0 != UInt8(ascii: ":") }
+    if authority.first == UInt8(ascii: "[") {
+      // An IPv6 address contains colons, and may be truncated, too.
+      let address = authority.prefix { $0 != UInt8(ascii: "]") }
+      if address.dropFirst().allSatisfy(addressOctets.contains) { host = authority.prefix(address.count + 1) }
+    }
+    let rest = authority[host.endIndex...]
+    let port = rest.first == UInt8(ascii: ":") ? rest.dropFirst().prefix { 0x30...0x39 ~= $0 } : rest.prefix(0)
+    if port.count > 5 || !authority[port.endIndex...].allSatisfy(punctuation.contains) { return true }
+    // A sentence may end after the name.
+    let name = host.prefix(while: tokenOctets.contains)
+    return isLast && !name.dropLast(3).contains(UInt8(ascii: ".")) && isSecret(segment: name)
+  }
+
+  private static let addressOctets = ASCIISet("0123456789abcdefABCDEF:.")
+  private static let punctuation = ASCIISet("'),.;]}")
+  private static let tokenOctets = ASCIISet(ASCIISet.alphanumerics + "-._~=:+$!")
 }
 
 /// A pattern of ``Redaction/masking(headers:queryItems:paths:)``.

@@ -24,8 +24,8 @@ struct TextMask {
   /// Whether the number of quotes before, in the line, is odd.
   private var isInQuotes = false
   private var isInAngles = false
-  /// The text without blanks and quotes around the last URL, and its last `@`.
-  private var run: (end: Int, at: Int?) = (0, nil)
+  /// The end of the text without blanks and quotes around the last URL.
+  private var runEnd = 0
   private var markupEnd = 0
   /// The end of the last value whose percent-encoding was decoded.
   private var encodedEnd = 0
@@ -156,11 +156,8 @@ struct TextMask {
   private mutating func hides(_ name: Range<Int>) -> Bool {
     guard !name.isEmpty else { return false }
     steps += name.count
-    if redaction.hidesBodies {
-      return name.lowerBound > 0 && Self.itemMarks.contains(octets[name.lowerBound - 1])
-        || Redaction.standard.hides(name: octets[name])
-    }
-    return redaction.hides(name: octets[name])
+    let isItem = name.lowerBound > 0 && Self.itemMarks.contains(octets[name.lowerBound - 1])
+    return redaction.hidesBodies && isItem || redaction.isTelling(octets[name])
   }
 
   // MARK: Values
@@ -173,11 +170,7 @@ struct TextMask {
     guard hides(name) else {
       if isColon, SecretShapes.isBot(octets[name]) {
         let end = octets[start...].firstIndex { !Self.nameOctets.contains($0) } ?? octets.count
-        if end - start >= 20, !redaction.revealsSecrets {
-          mask(start, end)
-          hasName = true
-          return reset(to: end)
-        }
+        if end - start >= 20, !redaction.revealsSecrets { return hide(start, end) }
       }
       if !isColon { maskEncoded(separator) }
       return reset(to: max(index, separator + 1))
@@ -197,13 +190,10 @@ struct TextMask {
     }
     if Self.quotes.contains(octets[start]) {
       let end = endOfQuoted(start)
-      mask(start + 1, end)
-      return reset(to: min(end + 1, octets.count))
+      return hide(start + 1, end, next: min(end + 1, octets.count))
     }
     if octets[start] == UInt8(ascii: "{") || octets[start] == UInt8(ascii: "[") {
-      let end = endOfStructure(start)
-      mask(start, end)
-      return reset(to: end)
+      return hide(start, endOfStructure(start))
     }
     if isWeak { return reset(to: start) }
     var end = start
@@ -224,8 +214,7 @@ struct TextMask {
     // The first value of several includes the others.
     guard separator >= encodedEnd, text.isPlain(separator) else { return }
     let start = separator + 1
-    let end =
-      octets[start...].indices.first { isEnd($0, separator, isColon: false, isQuotedName: false) } ?? octets.count
+    let end = first(from: start) { isEnd($0, separator, isColon: false, isQuotedName: false) }
     encodedEnd = end
     let value = source[text.source(start)..<text.source(end)]
     steps += value.count
@@ -241,15 +230,13 @@ struct TextMask {
   private mutating func maskString() -> Bool {
     guard text.isPlain(index) else { return false }
     let start = index + 1
-    let end = octets[start...].indices.first { octets[$0] == UInt8(ascii: "\"") && text.isPlain($0) } ?? octets.count
+    let end = first(from: start) { octets[$0] == UInt8(ascii: "\"") && text.isPlain($0) }
     let content = source[text.source(start)..<text.source(end)]
     steps += content.count
     guard content.contains(UInt8(ascii: "\\")) else { return false }
     let plain = JSONMask.decoded(content)
     guard TextMask.masked(plain, redaction, level: level + 1) != plain else { return false }
-    mask(start, end)
-    hasName = true
-    reset(to: min(end + 1, octets.count))
+    hide(start, end, next: min(end + 1, octets.count))
     return true
   }
 
@@ -292,24 +279,15 @@ struct TextMask {
   /// The end of JSON, or of the text if the end of the structure cannot be found.
   private mutating func endOfStructure(_ start: Int) -> Int {
     guard text.isPlain(start), attempts > 0 else { return octets.count }
-    var json = JSONMask(source, at: text.source(start), redaction, level: level)
-    let isWhole = json.parse() == .whole
-    attempts -= json.steps
-    steps += json.steps
-    return isWhole ? decodedIndex(of: json.index, from: start) : octets.count
+    let (json, end) = parseJSON(at: start)
+    return end == .whole ? decodedIndex(of: json.index, from: start) : octets.count
   }
 
   /// Masks the rest of the line after a telling name between quotes, such as `"name":"password",`.
   private mutating func maskRest() {
-    guard isQuoted, !redaction.hidesBodies, hides(name) else { return reset(to: index + 1) }
-    hasName = true
+    guard isQuoted, hides(name) else { return reset(to: index + 1) }
     let start = index + 1
-    let end =
-      octets[start...].indices.first {
-        (octets[$0] == 0x0A || octets[$0] == 0x0D) && text.encloses($0, start - 1)
-      } ?? octets.count
-    mask(start, end)
-    reset(to: end)
+    hide(start, first(from: start) { (octets[$0] == 0x0A || octets[$0] == 0x0D) && text.encloses($0, start - 1) })
   }
 
   /// Masks the token after the word Bearer.
@@ -324,9 +302,7 @@ struct TextMask {
     let hasParameter =
       octets[start..<end].last == UInt8(ascii: "=") && end < octets.count && Self.quotes.contains(octets[end])
     guard end - start >= 6, !hasParameter else { return false }
-    mask(start, end)
-    hasName = true
-    reset(to: end)
+    hide(start, end)
     return true
   }
 
@@ -342,22 +318,21 @@ struct TextMask {
       }
       return false
     }
+    let (json, end) = parseJSON(at: start)
+    // `x["password"] = …` is not JSON.
+    guard end != .invalid, json.edits.count > 0 || !json.hasName else { return false }
+    for edit in json.edits.edits { edits.replace(edit.range, by: edit.replacement) }
+    if json.edits.count > 0 { hasName = true }
+    reset(to: end == .cut ? octets.count : decodedIndex(of: json.index, from: start))
+    return true
+  }
+
+  private mutating func parseJSON(at start: Int) -> (JSONMask, JSONMask.End) {
     var json = JSONMask(source, at: text.source(start), redaction, level: level)
     let end = json.parse()
     attempts -= json.steps
     steps += json.steps
-    // `x["password"] = …` is not JSON.
-    guard end != .invalid, json.edits.count > 0 || !json.hasName else { return false }
-    for edit in json.edits.edits {
-      if case .json = edit.replacement {
-        edits.replace(edit.range, by: .octets(JSONMask.mask))
-      } else {
-        edits.replace(edit.range, by: edit.replacement)
-      }
-    }
-    if json.edits.count > 0 { hasName = true }
-    reset(to: end == .cut ? octets.count : decodedIndex(of: json.index, from: start))
-    return true
+    return (json, end)
   }
 
   /// The first decoded octet whose source is at an index or after it.
@@ -383,9 +358,7 @@ struct TextMask {
     if open != nil { endsInTag = true }
     guard !redaction.revealsSecrets || redaction.hasAddedItems else { return }
     if hasName(in: start..<octets.count) {
-      hasName = true
-      mask(start, octets.count)
-      reset(to: octets.count)
+      hide(start, octets.count)
     } else if let open, !redaction.revealsSecrets {
       mask(open, octets.count)
     }
@@ -413,43 +386,31 @@ struct TextMask {
   /// Masks the userinfo of the authority after `//`, and secrets in the path.
   private mutating func maskURL() {
     let slash = index
-    let start = index + 1
+    // Extra slashes, as in `https:///`.
+    let start = octets[index...].firstIndex { $0 != octets[slash] } ?? octets.count
+    steps += start - slash
     reset(to: start)
     guard !redaction.revealsSecrets || redaction.hasPaths else { return }
-    let isNew = start > run.end
+    let isNew = start > runEnd
     if isNew {
-      let end = octets[start...].indices.first { isRunEnd($0, slash) } ?? octets.count
-      steps += end - start
-      run = (end, lastAt(in: start..<end, slash))
+      runEnd = first(from: start) { isRunEnd($0, slash) }
+      steps += runEnd - start
     }
-    guard start <= run.end else { return }
-    var host =
-      octets[start..<run.end].indices.first {
-        Self.authorityEnds.contains(octets[$0]) && text.encloses($0, slash)
-      } ?? run.end
+    guard start <= runEnd else { return }
+    let host = first(from: start, to: runEnd) { Self.authorityEnds.contains(octets[$0]) && text.encloses($0, slash) }
     steps += host - start
     if !redaction.revealsSecrets {
-      let authority = octets[start..<host]
-      var at = lastAt(in: start..<host, slash)
-      if at == nil, URLRedaction.hasDoubtfulPort(authority) {
-        if let last = run.at, last > host {
-          at = last
-        } else if host == octets.count {
-          // The text was truncated in the password.
-          mask(start, host)
-          hasName = true
-          return reset(to: host)
-        }
-      }
-      if let at {
-        edits.replace(text.source(start)..<text.source(at + 1), by: .octets([]))
-        reset(to: at + 1)
+      let at = (start..<host).last { octets[$0] == UInt8(ascii: "@") && text.encloses($0, slash) }
+      let name = at.map { $0 + 1 } ?? start
+      if SecretShapes.isUserinfo(octets[name..<host], isLast: host == runEnd) { return hide(start, runEnd) }
+      if name > start {
+        edits.replace(text.source(start)..<text.source(name), by: .octets([]))
+        reset(to: name)
         hasName = true
-        host = max(host, at + 1)
       }
     }
-    guard isNew, host < run.end, octets[host] == UInt8(ascii: "/") else { return }
-    let end = octets[host..<run.end].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? run.end
+    guard isNew, host < runEnd, octets[host] == UInt8(ascii: "/") else { return }
+    let end = octets[host..<runEnd].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? runEnd
     for secret in redaction.secrets(inPath: octets[host..<end], host: octets[index..<host]) {
       hasName = true
       mask(secret.lowerBound, secret.upperBound)
@@ -457,12 +418,20 @@ struct TextMask {
     steps += end - host
   }
 
-  private func lastAt(in range: Range<Int>, _ slash: Int) -> Int? {
-    range.last { octets[$0] == UInt8(ascii: "@") && text.encloses($0, slash) }
-  }
-
   private func isRunEnd(_ index: Int, _ slash: Int) -> Bool {
     (octets[index] <= 0x20 || Self.runEnds.contains(octets[index])) && text.encloses(index, slash)
+  }
+
+  private func first(from start: Int, to end: Int? = nil, where isFound: (Int) -> Bool) -> Int {
+    let end = end ?? octets.count
+    return (start..<end).first(where: isFound) ?? end
+  }
+
+  /// Masks a secret, and continues after it.
+  private mutating func hide(_ start: Int, _ end: Int, next: Int? = nil) {
+    hasName = true
+    mask(start, end)
+    reset(to: next ?? end)
   }
 
   /// Masks a range of the decoded text.
@@ -470,10 +439,9 @@ struct TextMask {
     edits.mask(text.source(start)..<text.source(max(start, end)))
   }
 
-  private static let nameOctets = ASCIISet(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%[]+$")
+  private static let nameOctets = ASCIISet(ASCIISet.alphanumerics + "-._~%[]+$")
   /// The octets in the words of markup, including those of entities and other escapes.
-  private static let tagOctets = ASCIISet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
+  private static let tagOctets = ASCIISet(ASCIISet.alphanumerics + "-._")
   private static let tagStarts = ASCIISet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
   private static let marks = ASCIISet("=:@,<[{\\%&/")
   private static let gaps = ASCIISet("\"'`\\)")

@@ -10,11 +10,12 @@ enum URLRedaction {
     var result = ""
     if let scheme = parts.scheme { result += "\(string(scheme)):" }
     if let authority = parts.authority {
-      if !authority.contains(UInt8(ascii: "@")), hasDoubtfulPort(authority), bytes.contains(UInt8(ascii: "@")) {
-        return "\(result)//***"
-      }
       // An extra slash turns the intended authority into a path.
       let path = authority.isEmpty ? afterLastAt(parts.path) : parts.path
+      let slash = UInt8(ascii: "/")
+      let intended = authority.isEmpty ? parts.path.drop { $0 == slash }.prefix { $0 != slash } : authority
+      let name = PercentEncoding.decode(afterLastAt(intended))
+      if SecretShapes.isUserinfo(name[...], isLast: intended.endIndex == bytes.endIndex) { return "\(result)//***" }
       let host = afterLastAt(authority)
       result += "//" + string(host) + mask(path: path, host: host, redaction)
     } else if parts.scheme != nil || parts.hasColonInFirstSegment {
@@ -49,14 +50,6 @@ enum URLRedaction {
   private static func afterLastAt(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return bytes }
     return bytes[(at + 1)...]
-  }
-
-  /// Whether the port may be the first half of a password with a bare `/`, `?` or `#`.
-  static func hasDoubtfulPort(_ authority: ArraySlice<UInt8>) -> Bool {
-    guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")) else {
-      return false
-    }
-    return !authority[(colon + 1)...].allSatisfy { 0x30...0x39 ~= $0 }
   }
 
   private static func string(_ bytes: ArraySlice<UInt8>) -> String {

@@ -121,7 +121,7 @@ struct XMLMask {
     guard let last = open.indices.last else { return }
     open[last].text = (open[last].text ?? []) + plain
     guard let masked = Self.masked(plain, redaction) else { return }
-    edits.replace(range, by: .octets(isSection ? Self.mask : Self.encoded(masked)))
+    edits.replace(range, by: .octets(isSection ? MaskEdits.mask : Self.encoded(masked)))
   }
 
   /// Text or the value of an attribute with its secrets masked, or `nil` if it has none.
@@ -263,7 +263,7 @@ struct XMLMask {
         result += part[..<first]
         result +=
           keepsTypes && JSONMask.isNumber(value)
-          ? [UInt8(ascii: "0")] : JSONMask.isHarmless(value, named: []) ? Array(value) : mask
+          ? [UInt8(ascii: "0")] : JSONMask.isHarmless(value, named: []) ? Array(value) : MaskEdits.mask
         result += part[(last + 1)...]
       } else {
         result += part
@@ -280,7 +280,7 @@ struct XMLMask {
         let mark = Array((isSection ? "]]>" : content[index...].starts(with: "<!--".utf8) ? "-->" : ">").utf8)
         while index < content.endIndex, !content[index...].starts(with: mark) { index += 1 }
         index = min(index + mark.count, content.endIndex)
-        if isSection { result += mask }
+        if isSection { result += MaskEdits.mask }
         continue
       }
       var quote: UInt8?
@@ -336,8 +336,6 @@ struct XMLMask {
     name.lastIndex(of: UInt8(ascii: ":")).map { name[($0 + 1)...] } ?? name
   }
 
-  private static let mask = Array("***".utf8)
   private static let quotes = ASCIISet("\"'")
-  private static let nameOctets = ASCIISet(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:-.")
+  private static let nameOctets = ASCIISet(ASCIISet.alphanumerics + "_:-.")
 }

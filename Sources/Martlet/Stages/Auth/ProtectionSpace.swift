@@ -39,7 +39,7 @@ public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
   /// The origin and the realm, on one line.
   public var description: String {
     let place = "\(isProxy ? "proxy " : "")\(scheme)://\(host):\(port)"
-    return realm.map { "\(place) \"\(InvalidInput.printable($0))\"" } ?? place
+    return realm.map { "\(place) \"\(InvalidInput.printable(Redaction.strict.text($0)))\"" } ?? place
   }
 }
 

@@ -152,6 +152,36 @@ import Testing
   }
 
   @Test(arguments: [
+    ("https://ada:canary", "https://***"), ("https://ada:canary…", "https://***"),
+    ("HTTPS://ADA:12canary", "HTTPS://***"),
+    ("redis://:canary", "redis://***"), ("//ada:canary", "//***"), ("https:///ada:canary", "https:///***"),
+    ("https://ada%3Acanary", "https://***"), ("https://ada:12%2Fcanary", "https://***"),
+    ("https://ada:123456", "https://***"), ("https://ada:canary/canary", "https://***"),
+    ("https://[::1]:canary", "https://***"), ("https://[ada:canary", "https://***"),
+    ("https://[ada:ab%5Dcanary", "https://***"), ("https://[::1]canary", "https://***"),
+    ("https://ada@corp.test:canary", "https://***"), ("https://ada:x/canary@a.test", "https://***"),
+    ("https://canary1Ry2Tb8Rv1Nc6x", "https://***"), ("https://canary1Ry2Tb8Rv1Nc6x:", "https://***"),
+    ("https://canary:x-oauth-basic", "https://***"),
+    // Hosts and ports, even if they are truncated.
+    ("https://ada", "https://ada"), ("https://ada:", "https://ada:"), ("https://a.test:12345", "https://a.test:12345"),
+    ("https://[::1", "https://[::1"), ("https://[2001:db8::1]:80", "https://[2001:db8::1]:80"),
+    ("https://d1a2b3c4d5e6f7.cdn.test", "https://d1a2b3c4d5e6f7.cdn.test"),
+    ("https://u:canary@a.test:80", "https://a.test:80"),
+  ])
+  func `masks userinfo that is truncated before its @`(_ text: String, _ shown: String) {
+    for (before, after) in [
+      ("", ""), ("GET ", " 200"), ("\"", "\""), ("<", ">; a"), ("`", "`"), ("Basic realm=\"GET ", "\""),
+      ("{\"a\":\"", "\"}"),
+    ] {
+      #expect(Redaction.standard.text(before + text + after) == before + shown + after)
+    }
+    #expect(Self.masked("<a>\(text)</a>", "text/xml") == "<a>\(shown)</a>")
+    #expect(!Redaction.standard.text("'\(text)', x").contains("canary"))
+    #expect(Redaction.standard.value(of: .init(name: "Location", value: text)) == shown.replacing("///", with: "//"))
+    #expect(Redaction.revealingSecrets.text(text) == text)
+  }
+
+  @Test(arguments: [
     ("https://a.test/bot123456:canary-canary/getMe", "https://a.test/***/getMe"),
     ("https://a.test/%62ot123%3Acanary-canary/x", "https://a.test/***/x"),
     ("https://hooks.slack.com/services/T0/B0/canary", "https://hooks.slack.com/services/T0/B0/***"),

@@ -47,6 +47,7 @@ struct SecretDocument: CustomStringConvertible {
     let encode = urls.randomElement(using: &generator) ?? percent
     let url = "https://host/cb?page=1&\(name)=\(encode(secret))&n=2"
     let value = quote(secret)
+    let login = userinfo(secret, &generator)
     let pair = "{\"user\":\"ada\",\"\(name)\":\(value),\"n\":1}"
     let documents = [
       pair, "[\(pair),\(pair)]", "{\"list\":[{\"name\":\"\(name)\",\"value\":\(value)}],\"n\":1}",
@@ -60,6 +61,7 @@ struct SecretDocument: CustomStringConvertible {
       "{\"html\":\(quote("<input name=\"\(name)\" value=\"\(entities(secret))\">"))}",
       "{ \"\(name)\" : \(value) ,\n \"n\" : [ 1 ] }", "{\"\(escapedName(name))\":\(value)}",
       "{\"log\":\(quote("user ada \(name): \(secret.replacing("\n", with: " "))"))}",
+      "{\"url\":\(quote(login)),\"n\":1}", "[\(quote("GET \"\(login)\" 200"))]",
     ]
     let types = ["application/json", "application/json", "application/problem+json", "text/plain", nil]
     return (
@@ -73,6 +75,7 @@ struct SecretDocument: CustomStringConvertible {
     let encode = urls.randomElement(using: &generator) ?? percent
     let quote = quotes.randomElement(using: &generator) ?? plain
     let value = encode(secret)
+    let login = userinfo(secret, &generator)
     let raw = secret.replacing("&", with: "%26").replacing("\n", with: " ")
     let documents = [
       "user=ada&\(name)=\(value)&n=1", "\(name)=\(value)", "a=1;\(name)=\(value)&n=1", "[user][\(name)]=\(value)&n=1",
@@ -80,7 +83,8 @@ struct SecretDocument: CustomStringConvertible {
       "payload=\(encode("[{\"value\":\(quote(secret)),\"name\":\"\(name)\"}]"))&n=1",
       "next=\(encode("https://host/cb?\(name)=\(encode(secret))&n=1"))&n=1", "user=ada&\(name)=\(raw)",
       "{\"\(name)\":\(quote(secret)),\"n\":1}", "url=\(encode("http://ada:\(percent(secret))@host/"))",
-      "payload={\"a\":\"b&c\",\"\(name)\":\(quote(secret))}&n=1",
+      "payload={\"a\":\"b&c\",\"\(name)\":\(quote(secret))}&n=1", "url=\(encode(login))&n=1",
+      "n=1&next=\(encode("https://host/?to=\(encode(login))&n=1"))",
     ]
     return (documents.randomElement(using: &generator) ?? "", "application/x-www-form-urlencoded")
   }
@@ -89,6 +93,7 @@ struct SecretDocument: CustomStringConvertible {
     _ name: String, _ secret: String, _ generator: inout SeededGenerator
   ) -> (String, String?) {
     let value = entities(secret)
+    let login = userinfo(secret, &generator)
     let xml = [
       "<user><name>Ada</name><\(name)>\(value)</\(name)></user>",
       "<plist><dict><key>user</key><string>ada</string><key>\(name)</key><string>\(value)</string></dict></plist>",
@@ -99,12 +104,13 @@ struct SecretDocument: CustomStringConvertible {
       "<r><url>https://host/?n=1&amp;\(name)=\(percent(secret))</url></r>",
       "<r><!-- \(name)=\(secret.replacing("-", with: "")) --><a>b</a></r>",
       "<r><![CDATA[<\(name)>\(value)</\(name)>]]></r>", "<\(name)><a><b c=\"\(value)\"/></a></\(name)>",
+      "<r><url>\(entities(login))</url></r>", "<r url=\"\(entities(login))\" n='1'/>",
     ]
     let html = [
       "<!DOCTYPE html><form><input type=hidden name=\"\(name)\" value=\"\(value)\"></form>",
       "<meta content='\(value)' name='\(name)'><p>Hello", "<div data-\(name)=\"\(value)\">x</div>",
       "<script>var \(name) = \(plain(secret));</script>", "<p>1 < 2</p><input value=\"\(value)\" id=\(name)>",
-      "<a href=\"/x?n=1&amp;\(name)=\(percent(secret))\">x</a>",
+      "<a href=\"/x?n=1&amp;\(name)=\(percent(secret))\">x</a>", "<a href=\"\(entities(login))\">x</a>",
       "<script type=\"application/json\">{\"\(name)\":\(java(secret))}</script>",
     ]
     let isXML = Bool.random(using: &generator)
@@ -133,6 +139,7 @@ struct SecretDocument: CustomStringConvertible {
     let encode = urls.randomElement(using: &generator) ?? percent
     let pair = "{\"\(name)\":\(quote(secret)),\"n\":1}"
     let word = secret.filter { !" \n\"<>&".contains($0) }
+    let login = userinfo(secret, &generator)
     let flat = secret.replacing("\n", with: " ")
     let documents = [
       "2026-11-28 INFO user=ada \(name)=\(word) n=1", "a 5\" disk \(pair)\n", "INFO [main] body=\(pair) in 5 ms",
@@ -143,10 +150,31 @@ struct SecretDocument: CustomStringConvertible {
       "\(name): \(flat)", "me\":\"\(name)\",\"value\":\(quote(secret))}]",
       "url=\(encode("https://host/?\(name)=\(encode(secret))&n=1")) ok", "a=1;\(name)=\(word);n=1",
       "msg=\(go("{\"url\":\(java("https://h/?\(name)=\(percent(secret))&n=1"))}"))",
-      "GET /x;\(name)=\(percent(secret))/y 200",
+      "GET /x;\(name)=\(percent(secret))/y 200", "GET \(login) 200", "a proxy=\(login) n=1", "GET \"\(login)\" 200",
+      "<\(login)>; rel=next", "of '\(login)', 'n': 1", "[x](\(login)) `\(login)`", "open \(login), \(login). \(login)…",
+      login, "body \(encode("url=\(encode(login))&n=1")) sent", "sent \(quote("GET \"\(login)\" 200"))",
     ]
     let types = ["text/plain", "text/plain; charset=utf-8", "text/event-stream", nil]
     return (documents.randomElement(using: &generator) ?? "", types.randomElement(using: &generator) ?? nil)
+  }
+
+  /// A URL with a secret in its userinfo, which is truncated in half of the cases.
+  private static func userinfo(_ secret: String, _ generator: inout SeededGenerator) -> String {
+    let password = percent(secret)
+    // Userinfo ends at these characters, so its rest cannot be recognized without the `@`.
+    let raw = secret.filter { !" \n\"<>@".contains($0) }
+    // A user name is recognized only by its shape.
+    let token = "q7Xk2Pz9Lm4Tb8Rv1Nc6\(canary)"
+    let urls = [
+      "https://ada:\(password)@host:80/x", "HTTPS://ADA:\(password)@[::1]:80/", "redis://:\(password)@host",
+      "postgres+ssl://a.b%40c:\(password)@host/db", "//ada:\(password)@host/x", "https:///ada:\(password)@host/x",
+      "https://ada%3A\(password)@host/", "http://[::1]:\(password)@host", "http://[ada:\(password)@host",
+      "https://ada:123456\(password)@host", "https://ada:\(raw)@host/x", "https://\(token)@host/x",
+      "https://\(token):x-oauth-basic@host/", "https://oauth2:\(token)@host/",
+      "https://ada@corp.test:\(password)@host/x",
+    ]
+    let url = urls.randomElement(using: &generator) ?? ""
+    return Bool.random(using: &generator) ? url : String(url.prefix(Int.random(in: 0...url.count, using: &generator)))
   }
 
   // MARK: Escapes
