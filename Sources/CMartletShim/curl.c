@@ -287,6 +287,7 @@ static void open_library(void) {
     return;
   }
   if (martlet_tls_is_known()) martlet_streams_open(&library);
+  martlet_sends_open(&library);
   path = library.path;
   find_roots(info);
 }

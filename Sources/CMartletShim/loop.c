@@ -261,6 +261,11 @@ int64_t martlet_socket_taken(int socket) {
   return (int64_t)received - waiting;
 }
 
+int martlet_unread_count(int socket) {
+  int waiting = 0;
+  return ioctl(socket, FIONREAD, &waiting) ? 0 : waiting;
+}
+
 int64_t martlet_socket_acknowledged(int socket, int64_t *queued) {
   int waiting = 0;
   *queued = ioctl(socket, TIOCOUTQ, &waiting) == 0 ? waiting : 0;

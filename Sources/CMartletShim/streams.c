@@ -7,14 +7,17 @@
 #if defined(__linux__)
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 // libcurl does not report how an HTTP/2 stream ended. nghttp2 tells libcurl by a callback, so the function that sets
-// this callback is replaced in libcurl's table of imported functions (decision 0069).
+// this callback is replaced in libcurl's table of imported functions (decision 0069). libcurl also ends a transfer when
+// sending fails, without reading the response that has arrived. So `send` is replaced as well (decision 0081).
 
 typedef int stream_closed(void *session, int32_t stream, uint32_t error, void *context);
 
@@ -29,16 +32,20 @@ enum { kGlobal = -1, kJump = -1 };
 static struct {
   void (*set_closed)(void *callbacks, stream_closed *closed);
   void *(*user)(void *session, int32_t stream);
+  ssize_t (*receive)(void *session, const uint8_t *bytes, size_t count);
 } nghttp2;
 static bool is_open;
+static ssize_t (*original_send)(int socket, const void *bytes, size_t count, int flags);
 static _Thread_local struct {
   martlet_stream_ended ended;
+  martlet_send_failed failed;
   void *loop;
 } listener;
 
 #define FUNCTIONS(x) \
   x(nghttp2_session_callbacks_set_on_stream_close_callback, nghttp2.set_closed) \
-  x(nghttp2_session_get_stream_user_data, nghttp2.user)
+  x(nghttp2_session_get_stream_user_data, nghttp2.user) \
+  x(nghttp2_session_mem_recv, nghttp2.receive)
 
 FUNCTIONS(MARTLET_DECLARE)
 
@@ -70,6 +77,31 @@ static void set_closed(void *callbacks, stream_closed *callback) {
     return nghttp2.set_closed(callbacks, replacements[i]);
   }
   nghttp2.set_closed(callbacks, callback);
+}
+
+/// Finds a response of HTTP/1, for which libcurl reports only the end of the connection.
+static ssize_t receive(void *session, const uint8_t *bytes, size_t count) {
+  static const char http1[] = "HTTP/1.";
+  const bool is_http1 = count >= sizeof http1 - 1 && !memcmp(bytes, http1, sizeof http1 - 1);
+  if (is_http1 && listener.ended && listener.loop && martlet_library_is_inside()) {
+    // The streams of a new connection.
+    for (int32_t stream = 1; stream < 256; stream += 2) {
+      void *easy = nghttp2.user(session, stream);
+      if (!easy) break;
+      listener.ended(listener.loop, easy, martlet_stream_got_http1);
+    }
+  }
+  return nghttp2.receive(session, bytes, count);
+}
+
+static ssize_t send_or_wait(int socket, const void *bytes, size_t count, int flags) {
+  const ssize_t written = original_send(socket, bytes, count, flags);
+  if (written >= 0 || (errno != EPIPE && errno != ECONNRESET)) return written;
+  if (!listener.failed || !listener.loop || !martlet_library_is_inside()) return written;
+  const int error = errno;
+  // libcurl waits then, and receives as soon as it is told to.
+  errno = listener.failed(listener.loop, socket, error == ECONNRESET) ? EAGAIN : error;
+  return written;
 }
 
 struct image {
@@ -106,12 +138,12 @@ static bool is_read_only(const struct image *image, uintptr_t place, uintptr_t p
   return false;
 }
 
-static bool replace(const struct image *image, uintptr_t place, int kind, void *function) {
+static bool replace(const struct image *image, uintptr_t place, int kind, void *original, void *function) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   if (place % sizeof(void *) || !is_loaded(image, place, PF_W)) return false;
   // The function is another copy, or is replaced by other code. A function not yet called leads to the linker.
   void *known = atomic_load((_Atomic(void *) *)place);
-  if (known != (void *)nghttp2.set_closed && !(kind == kJump && is_loaded(image, (uintptr_t)known, PF_X))) return false;
+  if (known != original && !(kind == kJump && is_loaded(image, (uintptr_t)known, PF_X))) return false;
   void *start = (void *)(place & ~(page - 1));
   const bool is_protected = is_read_only(image, place, page);
   if (is_protected && mprotect(start, page, PROT_READ | PROT_WRITE)) return false;
@@ -121,7 +153,7 @@ static bool replace(const struct image *image, uintptr_t place, int kind, void *
 }
 
 /// Replaces an imported function of an image; returns whether it was found.
-static bool replace_import(const struct link_map *map, const char *name, void *function) {
+static bool replace_import(const struct link_map *map, const char *name, void *original, void *function) {
   uintptr_t places[DT_RELASZ + 1] = {0};
   uintptr_t jumps = 0, jumps_size = 0, jumps_kind = DT_RELA;
   for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
@@ -148,29 +180,44 @@ static bool replace_import(const struct link_map *map, const char *name, void *f
       const int kind = (int)ELF64_R_TYPE(entry->r_info);
       if (kind != kGlobal && kind != kJump) continue;
       if (strcmp(names + symbols[ELF64_R_SYM(entry->r_info)].st_name, name)) continue;
-      is_found = replace(&image, map->l_addr + entry->r_offset, kind, function) || is_found;
+      is_found = replace(&image, map->l_addr + entry->r_offset, kind, original, function) || is_found;
     }
   }
 #undef ADDRESS
   return is_found;
 }
 
+static struct link_map *imports(const struct martlet_library *library) {
+  struct link_map *map = NULL;
+  if (sizeof(ElfW(Rela)) != sizeof(Elf64_Rela) || !library->image) return NULL;
+  return dlinfo(library->image, RTLD_DI_LINKMAP, &map) ? NULL : map;
+}
+
+void martlet_sends_open(const struct martlet_library *library) {
+  const struct link_map *map = imports(library);
+  void *original = map ? dlsym(RTLD_DEFAULT, "send") : NULL;
+  if (!original) return;
+  original_send = (ssize_t(*)(int, const void *, size_t, int))original;
+  replace_import(map, "send", original, send_or_wait);
+}
+
 void martlet_streams_open(const struct martlet_library *library) {
   const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
-  struct link_map *map = NULL;
-  if (sizeof(ElfW(Rela)) != sizeof(Elf64_Rela) || !library->image) return;
-  if (dlinfo(library->image, RTLD_DI_LINKMAP, &map) || !map) return;
+  const struct link_map *map = imports(library);
+  if (!map) return;
   if (!martlet_library_find_beside(library, symbols, sizeof symbols / sizeof symbols[0])) return;
   // Another copy that comes first for the program may be libcurl's as well, and its structures may differ.
   void *first = dlsym(RTLD_DEFAULT, symbols[0].name);
   if (first && first != (void *)nghttp2.set_closed) return;
-  is_open = replace_import(map, symbols[0].name, set_closed);
+  is_open = replace_import(map, symbols[0].name, (void *)nghttp2.set_closed, set_closed);
+  if (is_open) replace_import(map, symbols[2].name, (void *)nghttp2.receive, receive);
 }
 
 bool martlet_streams_are_known(void) { return !martlet_curl_problem() && is_open; }
 
-void martlet_streams_listen(martlet_stream_ended ended, void *loop) {
+void martlet_streams_listen(martlet_stream_ended ended, martlet_send_failed failed, void *loop) {
   listener.ended = ended;
+  listener.failed = failed;
   listener.loop = loop;
 }
 

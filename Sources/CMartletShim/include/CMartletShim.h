@@ -235,10 +235,17 @@ bool martlet_easy_has_tls(void *easy);
 void martlet_streams_open(const struct martlet_library *library);
 /// Whether the ends of HTTP/2 streams are observed.
 bool martlet_streams_are_known(void);
+/// Not an error code: the server has sent HTTP/1 on the connection.
+static const uint32_t martlet_stream_got_http1 = UINT32_MAX;
 /// The stream of an easy handle has ended, with an error code (RFC 9113 §7). The handle may be unknown to the loop.
 typedef void (*martlet_stream_ended)(void *_Nullable loop, void *easy, uint32_t error);
-/// Sets the receiver of ends that occur on this thread while it is inside.
-void martlet_streams_listen(martlet_stream_ended ended, void *_Nullable loop);
+/// Replaces the function with which an opened libcurl sends.
+void martlet_sends_open(const struct martlet_library *library);
+/// Sending on a socket has failed, perhaps because it was reset. Returns whether libcurl must receive before it learns
+/// that.
+typedef bool (*martlet_send_failed)(void *_Nullable loop, int socket, bool is_reset);
+/// Sets the receiver of ends and failures that occur on this thread while it is inside.
+void martlet_streams_listen(martlet_stream_ended ended, martlet_send_failed failed, void *_Nullable loop);
 
 // MARK: OpenSSL
 
@@ -282,7 +289,8 @@ void *_Nullable martlet_multi_new(
 int martlet_multi_set_limits(void *multi, long per_host, long total);
 /// Creates a handle that passes each address of a host to `opening`, which must refuse it.
 void *_Nullable martlet_scout_new(
-    const char *url, int (*opening)(void *_Nullable scout, int purpose, void *_Nullable address), void *scout);
+    const char *url, int (*opening)(void *_Nullable scout, int purpose, void *_Nullable address),
+    void *_Nullable scout);
 void martlet_multi_free(void *multi);
 int martlet_multi_add(void *multi, void *easy);
 int martlet_multi_remove(void *multi, void *easy);
@@ -397,6 +405,8 @@ bool martlet_address_text(const void *address, int length, char *text, int room)
 int64_t martlet_microseconds(void);
 /// The total number of bytes that were read from a TCP socket; -1 if the system does not report it.
 int64_t martlet_socket_taken(int socket);
+/// The number of bytes that wait in a socket.
+int martlet_unread_count(int socket);
 /// The number of bytes that the peer has acknowledged; `queued` becomes the number not yet acknowledged. Returns
 /// `-*queued` if the system does not report the former.
 int64_t martlet_socket_acknowledged(int socket, int64_t *queued);

@@ -26,11 +26,11 @@ struct SocketAddress: Hashable {
     }
   }
 
-  /// The address without its port.
+  /// The address without its port and zone, as libcurl writes it.
   var text: String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
       guard let base = text.baseAddress, martlet_address_text(bytes, CInt(bytes.count), base, 64) else { return nil }
-      return String(cString: base)
+      return String(String(cString: base).prefix { $0 != "%" })
     }
   }
 }
@@ -78,7 +78,16 @@ struct AddressRaces {
     var step: Step
   }
 
+  /// A socket of libcurl that leads to another address than the one that libcurl reports.
+  private struct Renamed {
+    var reported: String
+    var port: CInt
+    var actual: String
+  }
+
   private var attempts: [CInt: Attempt] = [:]
+  /// Until the socket closes.
+  private var renamed: [CInt: Renamed] = [:]
   private var sockets: [Owner: [CInt]] = [:]
   private var races: [Owner: Race] = [:]
   private var owners: [CInt: Owner] = [:]
@@ -88,8 +97,8 @@ struct AddressRaces {
   private var silent = RecentTable<SocketAddress, Int64>(limit: 64)
   private var number: UInt64 = 0
 
-  /// Whether libcurl connects no socket.
-  var isEmpty: Bool { attempts.isEmpty }
+  /// Whether no socket of libcurl is of interest.
+  var isEmpty: Bool { attempts.isEmpty && renamed.isEmpty }
   /// Whether no transfer connects.
   var isIdle: Bool { sockets.isEmpty }
 
@@ -146,6 +155,7 @@ struct AddressRaces {
 
   /// Notes that a socket is closed; returns the owner if libcurl was connecting it.
   mutating func closed(_ socket: CInt) -> Owner? {
+    if !renamed.isEmpty { renamed[socket] = nil }
     guard let attempt = attempts.removeValue(forKey: socket) else { return nil }
     sockets[attempt.owner]?.removeAll { $0 == socket }
     return attempt.owner
@@ -221,9 +231,20 @@ struct AddressRaces {
   func connecting(_ owner: Owner) -> [CInt] { sockets[owner] ?? [] }
 
   /// Notes that a socket of libcurl now leads to another address.
-  mutating func moved(_ socket: CInt, to address: SocketAddress, at now: Int64) {
+  ///
+  /// `port` is the socket's own one if libcurl continues to report the old address.
+  mutating func moved(_ socket: CInt, to address: SocketAddress, at now: Int64, reportedWith port: CInt? = nil) {
     guard let attempt = attempts[socket] else { return }
     silent[attempt.address] = now + Self.memory
     attempts[socket]?.address = address
+    guard let port, let reported = attempt.address.text, let actual = address.text else { return }
+    renamed[socket] = Renamed(reported: reported, port: port, actual: actual)
+  }
+
+  /// The address of a connection for which libcurl reports another one; `nil` if its report is right.
+  func actual(_ reported: @autoclosure () -> String, localPort: CInt) -> String? {
+    guard !renamed.isEmpty else { return nil }
+    let reported = reported()
+    return renamed.values.first { $0.port == localPort && $0.reported == reported }?.actual
   }
 }

@@ -28,6 +28,8 @@ struct RestingConnections {
     /// The OpenSSL object of the TLS connection to a proxy that carries it.
     fileprivate var carrier: UnsafeMutableRawPointer?
 
+    /// Its remote address, if libcurl reports another one.
+    var actualAddress: String?
     /// Its addresses, known from its first response on.
     var addresses: CurlAddresses?
 

@@ -88,7 +88,19 @@ enum CurlCallbacks {
     })
 
   fileprivate static let streamEnded: martlet_stream_ended = { pointer, easy, error in
-    if let pointer { loop(pointer) { $0.handles[easy]?.streamEnd = error } }
+    guard let pointer else { return }
+    loop(pointer) {
+      if error == martlet_stream_got_http1 {
+        $0.handles[easy]?.transfer?.life.sends.noteHTTP1()
+      } else {
+        $0.handles[easy]?.streamEnd = error
+      }
+    }
+  }
+
+  fileprivate static let sendFailed: martlet_send_failed = { pointer, socket, isReset in
+    guard let pointer else { return false }
+    return Unmanaged<CurlLoop>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.sendFailed(socket, isReset: isReset) }
   }
 
   static func prepare(_ handle: CurlHandle, error: UnsafeMutablePointer<CChar>) -> CInt {
@@ -107,8 +119,9 @@ enum CurlCallbacks {
 }
 
 extension CurlLoop {
-  /// Observes the HTTP/2 streams of a loop, while libcurl works for the loop on this thread.
+  /// Observes the HTTP/2 streams and the failed sends of a loop, while libcurl works for the loop on this thread.
   static func listen(_ loop: CurlLoop?) {
-    martlet_streams_listen(CurlCallbacks.streamEnded, loop.map { Unmanaged.passUnretained($0).toOpaque() })
+    martlet_streams_listen(
+      CurlCallbacks.streamEnded, CurlCallbacks.sendFailed, loop.map { Unmanaged.passUnretained($0).toOpaque() })
   }
 }

@@ -58,10 +58,10 @@ final class CurlHandle {
   private var isLogging = false
   /// The OpenSSL or GnuTLS object of a connection that the transfer has made.
   private(set) var tls: UnsafeMutableRawPointer?
-  /// The address of a connection that took the place of libcurl's own.
-  var racedAddress: SocketAddress?
   /// The OpenSSL object of the TLS connection to a proxy that carries it.
   var proxyTLS: UnsafeMutableRawPointer?
+  /// The sockets that were created for the transfer.
+  var newSockets: [CInt] = []
   /// The number by which to query the alerts of a connection that the transfer has made, and its OpenSSL object.
   private var alerts: (number: UInt, tls: UnsafeMutableRawPointer)?
   /// Whether libcurl has waited for room in the socket since the request was about to be sent.
@@ -248,9 +248,11 @@ final class CurlHandle {
   func willSend(to remote: UnsafePointer<CChar>?, _ port: CInt, from local: UnsafePointer<CChar>?, _ localPort: CInt)
     -> Bool
   {
-    var name: UInt64?
+    var (name, actual): (UInt64?, String?)
     if port > 0, localPort > 0, let remote, let local {
       var hasher = Hasher()
+      actual = loop.addresses.actual(String(cString: remote), localPort: localPort)
+      hasher.combine(actual)
       hasher.combine(bytes: UnsafeRawBufferPointer(start: remote, count: strlen(remote)))
       hasher.combine(port)
       hasher.combine(bytes: UnsafeRawBufferPointer(start: local, count: strlen(local)))
@@ -261,10 +263,10 @@ final class CurlHandle {
       loop.unnamedCount += 1
       name = loop.unnamedCount
     }
-    return willSend(on: name)
+    return willSend(on: name, to: actual)
   }
 
-  private func willSend(on name: UInt64?) -> Bool {
+  private func willSend(on name: UInt64?, to actual: String? = nil) -> Bool {
     guard let transfer, transfer.beginRound(self) else { return false }
     let known = name.flatMap { loop.resting[$0] }
     let (isReused, isSecure) = (isReused, transfer.job.isSecure)
@@ -285,6 +287,7 @@ final class CurlHandle {
     alerts = isReused || !isSecure ? nil : martlet_easy_tls(easy).map { (martlet_tls_watch_alerts($0), $0) }
     if let name {
       let connection = known ?? loop.resting.add(name)
+      if let actual { connection.actualAddress = actual }
       if let resting, resting !== connection {
         leaveConnection(.surely)
         loop.resting.leave(resting, by: transfer)
@@ -411,7 +414,7 @@ final class CurlHandle {
   /// Whether it is certain that libcurl has written nothing of the request.
   ///
   /// libcurl does not count what it writes after it had to wait for room.
-  private var hasWrittenNothing: Bool {
+  var hasWrittenNothing: Bool {
     CurlLibrary.countsRequests && !hasAwaitedRoom && martlet_easy_number(easy, CInt(martlet_info_request_size)) == 0
   }
 
@@ -444,11 +447,10 @@ final class CurlHandle {
     transfer?.handle = nil
     transfer = nil
     (resting, connectionNumber, stream, streamEnd, tls, proxyTLS) = (nil, nil, nil, nil, nil, nil)
-    racedAddress = nil
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
     (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
-    (alerts, hasAwaitedRoom) = (nil, false)
+    (alerts, hasAwaitedRoom, newSockets) = (nil, false, [])
   }
 
   /// Sets a list of one line of ``WireText``, and keeps it while libcurl may read it.
@@ -469,8 +471,9 @@ final class CurlHandle {
     guard !loop.connections.hasUnixSocket, let remotePort = port(CInt(martlet_info_remote_port)) else {
       return CurlConnection(addresses: nil, isReused: isReused)
     }
+    let reported = text(CInt(martlet_info_remote_address))
     let addresses = CurlAddresses(
-      remoteAddress: racedAddress?.text ?? text(CInt(martlet_info_remote_address)), remotePort: remotePort,
+      remoteAddress: resting?.actualAddress ?? reported, remotePort: remotePort,
       localAddress: text(CInt(martlet_info_local_address)), localPort: port(CInt(martlet_info_local_port)))
     resting?.addresses = addresses
     return CurlConnection(addresses: addresses, isReused: isReused)

@@ -51,6 +51,11 @@ package enum CurlLibrary {
   /// Whether libcurl connects to several addresses of one family at the same time.
   static let racesAddresses = martlet_curl_version() >= 0x081000
 
+  /// Whether libcurl reports the address that it has tried as a connection's remote address.
+  ///
+  /// Before 8.7 it gets the address from the connected socket.
+  static let reportsTriedAddress = martlet_curl_version() >= 0x080700
+
   static let hasHTTP2 = martlet_curl_has_http2()
 
   /// Whether libcurl takes a malformed chunk size such as `0x1` for 0.

@@ -5,9 +5,9 @@ extension CurlLoop {
   /// Creates a socket for an address that libcurl chose.
   func newSocket(for handle: CurlHandle, to address: UnsafeMutableRawPointer) -> CInt {
     let socket = martlet_socket_new(address)
+    if socket >= 0 { handle.newSockets.append(socket) }
     guard !CurlLibrary.racesAddresses, !connections.hasUnixSocket, socket >= 0 else { return socket }
     guard let name = SocketAddress(address) else { return socket }
-    if !addresses.isConnecting(handle.easy) { handle.racedAddress = nil }
     addresses.opened(socket, name, by: handle.easy, at: martlet_microseconds())
     return socket
   }
@@ -52,16 +52,15 @@ extension CurlLoop {
 
   private func scout(for transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
     guard let scout = AddressScout(for: transfer), let easy = scout.easy else { return }
-    // It makes no connection, and must not wait for one to end.
-    _ = martlet_multi_set_limits(multi, 0, 0)
-    defer { _ = martlet_multi_set_limits(multi, connections.perHost, connections.total) }
-    guard martlet_multi_add(multi, easy) == 0 else { return }
-    scouts[easy] = scout
-    for _ in 0..<64 {
-      _ = martlet_multi_act(multi, -1, 0)
-      noteEnded(multi)
-      guard scouts[easy] != nil else { return }
-      scout.proceed()
+    withoutLimits(multi) {
+      guard martlet_multi_add(multi, easy) == 0 else { return }
+      scouts[easy] = scout
+      for _ in 0..<64 {
+        _ = martlet_multi_act(multi, -1, 0)
+        noteEnded(multi)
+        guard scouts[easy] != nil else { return }
+        scout.proceed()
+      }
     }
   }
 
@@ -103,11 +102,11 @@ extension CurlLoop {
   private func take(_ socket: CInt, _ address: SocketAddress, for owner: UnsafeMutableRawPointer) -> Bool {
     guard let place = addresses.connecting(owner).last(where: { martlet_is_connecting($0) }) else { return false }
     addresses.forget(socket)
-    addresses.moved(place, to: address, at: martlet_microseconds())
+    let port = CurlLibrary.reportsTriedAddress ? martlet_socket_port(socket) : nil
+    addresses.moved(place, to: address, at: martlet_microseconds(), reportedWith: port)
     martlet_poll_forget(poll, socket)
     ignore(place)
     guard martlet_replace(place, socket) else { return true }
-    handles[owner]?.racedAddress = address
     if let known = watches[place] { watch(place, known.wanted, for: known.easy) }
     return true
   }

@@ -35,6 +35,30 @@ extension CurlLoop {
     return !isOpen
   }
 
+  /// Notes a failed send; returns whether the socket contains bytes that may belong to the response.
+  ///
+  /// Linux keeps such bytes, even after a reset. Without any of the request written, they belong to no response. Over
+  /// HTTP/2 they matter on a new connection, on which the server may have refused HTTP/2 itself.
+  func sendFailed(_ socket: CInt, isReset: Bool) -> Bool {
+    guard let handle = watches[socket]?.easy.flatMap({ handles[$0] }), let transfer = handle.transfer,
+      transfer.life.sends.count > 0,
+      handle.isMultiplexed ? !handle.isReused && transfer.body == nil : transfer.job.hasBody,
+      !handle.isReused || CurlLibrary.countsRequests && !handle.hasWrittenNothing,
+      martlet_easy_number(handle.easy, CInt(martlet_info_local_port)) == martlet_socket_port(socket)
+    else { return false }
+    let count = martlet_unread_count(socket)
+    guard count > 0 else { return false }
+    // libcurl continues to send, so the socket is ignored until its transfer resumes.
+    if transfer.life.isPaused { ignore(socket) }
+    // If libcurl repeats sending and receives nothing in between, it does not receive at all.
+    transfer.vainSends = count < transfer.unread ? 0 : transfer.vainSends + 1
+    guard transfer.life.isPaused || transfer.vainSends < 8 else { return false }
+    transfer.unread = count
+    // The first failure says how the connection ended; later ones look as if the server had closed it.
+    if isReset { transfer.isReset = true }
+    return true
+  }
+
   /// Reports which request bodies have progressed, for the time limits.
   func lookAtUploads(from time: Int64) {
     let now = martlet_microseconds()

@@ -54,7 +54,9 @@ final class CurlLoop {
   /// The number of transfers whose connection has no addresses.
   var unnamedCount: UInt64 = 0
   private var isClosing = false
-  private var isClosingIdle = false
+  var isClosingIdle = false
+  /// When to make libcurl close the sockets that were shut down.
+  var sweepTime: Int64?
   /// The time since which nothing is in flight, waited for, or held.
   private var idleSince: Int64?
   /// The number of transfers whose chunked coding is checked for overhead.
@@ -183,6 +185,7 @@ final class CurlLoop {
     if marks.time != nil { lookAtMarks(multi) }
     if let time = uploads.time { lookAtUploads(from: time) }
     if !lookups.isEmpty { lookups.endOverdue() }
+    if let sweepTime { sweep(from: sweepTime, multi) }
     // Bounded, so that the sockets are served.
     for _ in 0..<8 {
       guard let deadline, deadline <= martlet_microseconds() else { break }
@@ -240,17 +243,6 @@ final class CurlLoop {
     }
     let isOver = isClosing || isClosingIdle || now - idleSince >= connections.idleLifetime
     return isOver && mailbox.end()
-  }
-
-  /// Ends the idle connections; libcurl finds them dead before it would use them.
-  private func closeIdle() {
-    // The connection of a paused transfer looks idle.
-    guard !handles.values.contains(where: { $0.transfer?.life.isPaused == true }) else { return }
-    isClosingIdle = false
-    for (socket, watch) in watches where watch.isConnection && watch.wanted == 0 {
-      ignore(socket)
-      martlet_shutdown(socket)
-    }
   }
 
   // MARK: Operations
@@ -415,6 +407,7 @@ final class CurlLoop {
     if let time = marks.time { end = min(end ?? time, time) }
     if let time = uploads.time { end = min(end ?? time, time) }
     if let time = lookups.time { end = min(end ?? time, time) }
+    if let sweepTime { end = min(end ?? sweepTime, sweepTime) }
     if !addresses.isIdle, let time = addresses.time { end = min(end ?? time, time) }
     return end
   }

@@ -34,6 +34,8 @@ package struct CurlEnding: Sendable {
   /// Whether the server refused the request without processing it.
   package var wasRefused = false
   package var wantsHTTP11 = false
+  /// Whether the server has agreed on HTTP/2, and has sent HTTP/1.
+  package var gotHTTP1 = false
   /// Whether the server said that it did not process the request.
   package var isUnprocessed = false
   /// Whether not one byte of the request was written to its connection.

@@ -9,6 +9,8 @@ struct CurlSends {
   ///
   /// It then counts as not having processed the request.
   private(set) var wantsHTTP11 = false
+  /// Whether the server has sent HTTP/1 on a connection of HTTP/2.
+  private(set) var gotHTTP1 = false
 
   /// Whether a connection may be made; only for the first sending.
   var mayConnect: Bool { count == 0 }
@@ -28,6 +30,8 @@ struct CurlSends {
   ///
   /// libcurl also repeats any request without a response on a reused connection, but does not report why.
   mutating func noteRefusal() { if count == 1 { wasRefused = true } }
+
+  mutating func noteHTTP1() { gotHTTP1 = true }
 
   /// Notes that libcurl is about to send the request again, over HTTP/1.1.
   mutating func noteDowngrade() { if count == 1 { wantsHTTP11 = true } }

@@ -55,6 +55,12 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   ///
   /// It is an HTTP/1 connection that another transfer uses, or one with unexpected bytes or an end.
   var isMisplaced = false
+  /// The number of bytes that were in the socket when sending last failed.
+  var unread: CInt = .max
+  /// How often sending has failed since libcurl last received.
+  var vainSends = 0
+  /// Whether the connection was reset, which libcurl has not learned.
+  var isReset = false
   /// The number of the end of TLS that must precede the end of the body; 0 if irrelevant.
   private var endOfTLS: UInt = 0
   var addresses = CurlAddressCheck()
@@ -368,7 +374,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     endTurn(isLast: true)
     let seen = TransferLife.Circumstances(
       isTLSCut: endOfTLS != 0 && !martlet_tls_has_ended(endOfTLS), isCutOff: ending.isCutOff,
-      isPending: body?.isPending == true,
+      isReset: isReset, isPending: body?.isPending == true,
       chunksHaveEnded: chunks?.decisiveEnd,
       lacksLastChunk: chunks.map { $0.needsEnd && !$0.end.hasEnded } ?? false)
     switch life.completed(ending.code, seen) {
@@ -394,6 +400,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     ending.wasRepeated = !ending.hasMoved && life.sends.wasRepeated(ending.code)
     ending.wasRefused = life.sends.wasRefused
     ending.wantsHTTP11 = life.sends.wantsHTTP11
+    ending.gotHTTP1 = life.sends.gotHTTP1 && !ending.hasMoved && !hasPriorKnowledge
     ending.isUnprocessed = !ending.hasMoved && ending.isUnprocessed
     ending.isUnsent = !ending.hasMoved && ending.isUnsent
     ending.hasProxyAnswer = connectAnswer != nil

@@ -239,6 +239,8 @@ extension TransferLife {
     /// Whether TLS should have ended before the connection, but did not.
     var isTLSCut = false
     var isCutOff = false
+    /// Whether the connection was reset instead of closed.
+    var isReset = false
     var isPending = false
     var chunksHaveEnded: Bool?
     /// Whether a chunked body whose last chunk must be seen has not shown it.
@@ -281,6 +283,7 @@ extension TransferLife {
     if seen.lacksLastChunk, bodyEnd == .chunks {
       return .violation("the chunked body has no valid last chunk", hasHead: true)
     }
+    if seen.isReset, bodyEnd == .connection { return .cutBody("the connection was reset before the body ended") }
     guard bodyEnd == .stream, seen.isCutOff else { return nil }
     return .cutBody("the HTTP/2 connection broke before the stream ended: the body is incomplete")
   }

@@ -104,6 +104,54 @@
       self.client().closeIdleConnections()
     }
 
+    @Test func `closeIdleConnections closes all connections of many requests`() async throws {
+      await #expect(processExitsWith: .success) {
+        let server = try MockServer(.ok("x"))
+        let client = HTTPProxyTests.client(.direct) { $0.maximumConnectionsPerHost = 64 }
+        _ = try await client.get(RequestTarget(server.url))
+        client.closeIdleConnections()
+        #expect(await server.waitForOpenConnections(atMost: 0))
+        let before = ProcessFacts.descriptorCount
+
+        for _ in 0..<Stress.count(20, full: 200) {
+          try await withThrowingTaskGroup { group in
+            for _ in 0..<64 { group.addTask { _ = try await client.get(RequestTarget(server.url)) } }
+            try await group.waitForAll()
+          }
+          client.closeIdleConnections()
+          let isClosed = await server.waitForOpenConnections(atMost: 0)
+          #expect(isClosed, "\(server.openConnections) are open")
+          #expect(await becomes { ProcessFacts.descriptorCount <= before })
+        }
+      }
+    }
+
+    @Test func `closeIdleConnections closes sockets beside a running request`() async throws {
+      await #expect(processExitsWith: .success) {
+        let gate = Gate()
+        defer { gate.open() }
+        let server = try MockServer { request in
+          if request.target == "/late" { await gate.pass() }
+          return .ok("x")
+        }
+        let client = HTTPProxyTests.client(.direct) { $0.maximumConnectionsPerHost = 64 }
+        async let late = client.get(RequestTarget(server.url("/late")))
+        #expect(await server.waitForRequests(1))
+        let before = ProcessFacts.descriptorCount
+        try await withThrowingTaskGroup { group in
+          for _ in 0..<32 { group.addTask { _ = try await client.get(RequestTarget(server.url)) } }
+          try await group.waitForAll()
+        }
+
+        client.closeIdleConnections()
+
+        #expect(await server.waitForOpenConnections(atMost: 1))
+        #expect(await becomes(within: .seconds(10)) { ProcessFacts.descriptorCount <= before })
+        gate.open()
+        #expect(try await late.text == "x")
+      }
+    }
+
     @Test func `closeIdleConnections does not interrupt a paused transfer`() async throws {
       let idle = try MockServer(.ok("x"))
       let size = 8 << 20

@@ -5,7 +5,9 @@
   @testable import CurlEngine
 
   @Suite(.hangLimit) struct AddressRacesTests {
-    private static let addresses = (1...20).map { SocketAddress(bytes: [2, 0, 0, 80, 10, 0, 0, UInt8($0)]) }
+    private static let addresses = (1...20).map {
+      SocketAddress(bytes: [2, 0, 0, 80, 10, 0, 0, UInt8($0)] + Array(repeating: 0, count: 8))
+    }
     private static let delay = AddressRaces.delay
 
     private let owner = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
@@ -106,6 +108,32 @@
       let later = Self.delay + AddressRaces.memory
       races.opened(5, Self.addresses[0], by: owner, at: later)
       #expect(races.time == later + Self.delay)
+    }
+
+    @Test mutating func `the address in use is known until its socket closes`() {
+      defer { owner.deallocate() }
+      race(2)
+      #expect(races.actual("10.0.0.1", localPort: 4_000) == nil)
+
+      races.moved(5, to: Self.addresses[1], at: Self.delay, reportedWith: 4_000)
+      _ = races.connected(5, at: Self.delay)
+
+      #expect(races.actual("10.0.0.1", localPort: 4_000) == "10.0.0.2")
+      #expect(races.actual("10.0.0.1", localPort: 4_001) == nil)
+      #expect(races.actual("10.0.0.3", localPort: 4_000) == nil)
+      #expect(!races.isEmpty && races.isIdle)
+      #expect(races.closed(5) == nil)
+      #expect(races.actual("10.0.0.1", localPort: 4_000) == nil && races.isEmpty)
+    }
+
+    @Test mutating func `an address that libcurl reports itself is not replaced`() {
+      defer { owner.deallocate() }
+      race(2)
+
+      races.moved(5, to: Self.addresses[1], at: Self.delay)
+      _ = races.connected(5, at: Self.delay)
+
+      #expect(races.actual("10.0.0.1", localPort: 4_000) == nil && races.isEmpty)
     }
 
     @Test mutating func `an address that connects is not silent any longer`() {

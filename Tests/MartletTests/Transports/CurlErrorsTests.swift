@@ -209,6 +209,17 @@
       #expect(error.message == "the proxy socks5://p.test:1080 \(reason)")
     }
 
+    @Test(arguments: [16, 18, 52, 55, 56] as [CInt])
+    func `HTTP/1 on a connection of HTTP/2 is a violation, whatever libcurl reports`(_ code: CInt) {
+      var ending = Self.ending(code, isReused: false)
+      ending.gotHTTP1 = true
+
+      let error = Self.map(ending)
+
+      #expect(error.kind == .protocolViolation && !error.isTransient && !error.mayBeStaleConnection)
+      #expect(error.message.contains("sent HTTP/1.1: set httpVersion to .http1_1"))
+    }
+
     @Test func `a request refused with HTTP_1_1_REQUIRED is reported as unsupported`() {
       var ending = Self.ending(42, isReused: false)
       ending.wasRepeated = true

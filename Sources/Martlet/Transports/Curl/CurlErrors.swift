@@ -31,6 +31,10 @@
         let phase: HTTPError.Phase = ending.hasHead ? .receiving : .waiting
         return made(.unsupported, message, phase, reached: ending.hasMoved)
       }
+      if ending.gotHTTP1 {
+        let message = "the server agreed on HTTP/2 by ALPN, but sent HTTP/1.1: set httpVersion to .http1_1"
+        return made(.protocolViolation, message, .waiting, reached: true)
+      }
       if ending.wasRepeated && ending.wasRefused || ending.isUnprocessed {
         let message = "the server refused the request unread, and takes no more on this connection"
         return made(.connectionLost, message, .waiting, reached: false, isStale: true)

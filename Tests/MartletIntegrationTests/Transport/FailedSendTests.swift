@@ -1,0 +1,106 @@
+#if os(Linux)
+  import Foundation
+  import MartletBase
+  import MartletTesting
+  import Synchronization
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// Responses that arrive just before sending fails.
+  @Suite(.hangLimit) struct FailedSendTests {
+    /// Responds and resets the connection while the engine is about to send a part of the body.
+    private func post(
+      _ lane: Lane, _ answer: String, isReused: Bool = false, isFinished: Bool = false
+    ) async throws -> Result<HTTPResponse, any Error> {
+      let server = try SteppedServer()
+      let clock = StallingClock()
+      defer { clock.resume() }
+      let client = lane.client {
+        $0.clock = clock
+        $0.timeout = .unlimited
+        $0.retry = .off
+        $0.options.expectsContinue = false
+      }
+      if isReused {
+        async let first = client.get(server.target)
+        try await server.request()
+        try await server.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        _ = try await first
+      }
+      let (pieces, source) = AsyncStream.makeStream(of: Data.self)
+      source.yield(Data("first".utf8))
+      async let answered = client.post(server.target, body: .stream(pieces), options: .accepts(.any))
+      if isReused { try await server.nextRequest() } else { try await server.request() }
+      try await server.waitForBytes("5\r\nfirst\r\n")
+
+      clock.stall()
+      source.yield(Data("second".utf8))
+      #expect(await becomes { clock.isStalled })
+      if !answer.isEmpty { try await server.send(answer) }
+      if isFinished { server.finish() }
+      server.reset()
+      clock.resume()
+
+      do { return .success(try await answered) } catch { return .failure(error) }
+    }
+
+    @Test(arguments: Lane.engines, EarlyAnswerTests.Framing.allCases)
+    func `a response is delivered although sending fails`(
+      _ lane: Lane, _ framing: EarlyAnswerTests.Framing
+    ) async throws {
+      for isReused in [false, true] {
+        // Only the end of its direction ends a body without a length.
+        let isFinished = framing == .close || isReused
+        let response = try await post(lane, framing.answer(413), isReused: isReused, isFinished: isFinished).get()
+
+        #expect(response.status == .contentTooLarge && response.text == "answer early")
+        #expect(response.connection?.isReused == isReused)
+      }
+    }
+
+    @Test(arguments: Lane.engines) func `an interim or truncated response is none`(_ lane: Lane) async throws {
+      let whole = EarlyAnswerTests.Framing.length.answer(413)
+      let endless = EarlyAnswerTests.Framing.close.answer(413)
+      for answer in [
+        "", "HTTP/1.1 102 Processing\r\n\r\n", String(whole.dropLast(1)), String(whole.prefix(20)), endless,
+      ] {
+        let result = try await post(lane, answer)
+
+        let error = #expect(throws: HTTPError.self) { try result.get() }
+        #expect(error?.kind == .connectionLost, "\(answer)")
+      }
+    }
+  }
+
+  /// A clock that makes the engine's thread wait.
+  private final class StallingClock: Clock {
+    private let isStalling = Atomic(false)
+    private let isWaiting = Atomic(false)
+
+    var isStalled: Bool { isWaiting.load(ordering: .sequentiallyConsistent) }
+    let minimumResolution = Duration.nanoseconds(1)
+
+    var now: ContinuousClock.Instant {
+      while isStalling.load(ordering: .sequentiallyConsistent), isEngine {
+        isWaiting.store(true, ordering: .sequentiallyConsistent)
+        usleep(500)
+      }
+      return .now
+    }
+
+    private var isEngine: Bool {
+      (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "martlet-curl\n"
+    }
+
+    /// Makes the engine's thread wait as soon as it takes the time.
+    func stall() { isStalling.store(true, ordering: .sequentiallyConsistent) }
+
+    func resume() { isStalling.store(false, ordering: .sequentiallyConsistent) }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+#endif
