@@ -22,6 +22,9 @@ let package = Package(
   ],
   targets: [
     .target(name: "CCurlLoop", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    // The time for JSON of any shape; needs no server.
+    .executableTarget(
+      name: "json", dependencies: [.product(name: "Martlet", package: "Martlet")], swiftSettings: settings),
     .executableTarget(
       name: "benchmarks",
       dependencies: [

@@ -9,6 +9,7 @@ extension ClientCore {
     decode: @escaping @Sendable (consuming HTTPResponse, Call) throws -> Output
   ) async throws -> Output {
     let call = try begin(request, options: options, endpoint: endpoint, isManaged: false)
+    defer { call.endLeftovers() }
     return try await withTaskCancellationHandler {
       if call.settings.isAbortAware { return try await run(call, decode) }
       // Middleware is user code that cannot be ended, but the wait for it can.
@@ -65,8 +66,11 @@ extension ClientCore {
       }
       // The abort handler below sets the result of an aborted call.
       if !call.isAborted { result.resolve(finish(outcome)) }
+      call.endLeftovers()
     }
-    call.abortSource.onAbort { error in
+    call.abortSource.onAbort { [weak call] error in
+      // Not for leftovers, because the result is known then.
+      guard call?.isAborted == true else { return }
       task.cancel()
       // Not at the end of the task, which a user's middleware can delay indefinitely.
       result.resolve(finish(.failure(error)))
@@ -187,6 +191,12 @@ extension ClientCore {
 }
 
 extension Call {
+  /// Ends exchanges that middleware has left behind, because neither a limit nor a cancellation would end them.
+  func endLeftovers() {
+    // The reason of an abort takes precedence.
+    if !settings.isAbortAware, !isAborted { abortSource.abort(MiddlewareNext.late) }
+  }
+
   /// The error of a response whose status is not accepted.
   @inline(never) func refusal(of response: HTTPResponse) -> HTTPError {
     note(.status(.refused(response.status)))

@@ -46,6 +46,11 @@ struct CollectStage: Stage {
     }
   }
 
+  /// The body limit of a response that is not delivered.
+  static func errorLimit(for response: StreamedResponse, _ options: ResolvedOptions) -> Int {
+    redirectLimit(for: response, options) ?? options.maximumErrorBodyBytes
+  }
+
   /// The body limit of a redirect that is followed; `nil` for other responses.
   static func redirectLimit(for response: StreamedResponse, _ options: ResolvedOptions) -> Int? {
     let redirects = options.redirects

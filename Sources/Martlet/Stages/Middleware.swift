@@ -24,17 +24,24 @@ public struct MiddlewareNext: Sendable {
 
   /// Passes a request on.
   ///
-  /// It may be called any number of times, or not at all.
+  /// It may be called any number of times, or not at all. The end of the request ends each exchange, even one that a
+  /// task of the middleware still awaits.
   ///
   /// - Parameter request: The request. A changed request is checked again before it is sent.
   /// - Returns: The response: its head, and a body that has not been read yet.
-  /// - Throws: ``HTTPError``, or an error thrown by later middleware.
+  /// - Throws: ``HTTPError``; of kind ``HTTPError/Kind/unsupported`` after the end of the request; or an error thrown by
+  ///   later middleware.
   public func callAsFunction(_ request: HTTPRequest) async throws -> StreamedResponse {
+    // Neither a limit nor a cancellation would end another exchange.
+    if context.call.stage.isEnded { throw context.call.failure ?? Self.late }
     var request = request
     // Encode the body once for all later redirects, attempts and answers to a 401.
     request.encodeBody(with: context.call.settings.configuration.encoder)
     return try await stages(request, context)
   }
+
+  /// The error of exchanges that would outlive their request.
+  static let late = HTTPError(.unsupported, "the request has ended; await next() before intercept() returns")
 }
 
 /// A stage of the pipeline.

@@ -6,6 +6,9 @@
 ///
 /// A transport follows no redirects, keeps no cookies, stores nothing, retries nothing and answers no challenges: the
 /// stages above it do. An exchange ends when its task is cancelled.
+///
+/// Implement a requirement that has a default with exactly its types and effects. The compiler accepts a
+/// `closeIdleConnections()` that is `async`, but that is another method, which is never called.
 public protocol Transport: Sendable {
   /// Returns the transport for one client.
   ///

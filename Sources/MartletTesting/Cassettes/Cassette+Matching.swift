@@ -49,12 +49,14 @@ extension Cassette {
     }
 
     /// How two requests differ, in words; fewer words are nearer.
-    static func difference(_ asked: HARKey, _ found: HARKey) -> (weight: Int, text: String) {
-      var (weight, texts) = (0, [String]())
-      func note(_ isEqual: Bool, _ cost: Int, _ text: @autoclosure () -> String) {
+    ///
+    /// The words are made for the nearest entry only: each entry of a file is compared.
+    static func difference(_ asked: HARKey, _ found: HARKey) -> (weight: Int, text: () -> String) {
+      var (weight, texts) = (0, [() -> String]())
+      func note(_ isEqual: Bool, _ cost: Int, _ text: @autoclosure @escaping () -> String) {
         guard !isEqual else { return }
         weight += cost
-        texts.append(text())
+        texts.append(text)
       }
       note(asked.path == found.path, 8, "the path is '\(asked.path)' instead of '\(found.path)'")
       note(asked.origin == found.origin, 6, "the origin is '\(asked.origin)' instead of '\(found.origin)'")
@@ -65,7 +67,7 @@ extension Cassette {
         note(one == other, 2, "the field '\(name)' is \(text(one)) instead of \(text(other))")
       }
       note(asked.body == found.body, 1, difference(asked.body, found.body))
-      return (weight, texts.joined(separator: ", "))
+      return (weight, { [texts] in texts.map { $0() }.joined(separator: ", ") })
     }
 
     private static func text(_ query: [Query.Item]) -> String {

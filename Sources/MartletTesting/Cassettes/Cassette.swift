@@ -25,6 +25,9 @@ public import Martlet
 /// A response body of more than 64 KiB is in a file of its own, in a folder beside the cassette. Clients may share a
 /// cassette. The cassettes of a process may record in one file, and so may processes with ``Mode/recordMissing``: each
 /// keeps the entries of the others.
+///
+/// The first request reads the whole file, which may have up to 256 MiB. That takes time in proportion to its size; neither a
+/// time limit nor a cancellation ends it.
 public final class Cassette: Transport {
   /// When to record.
   public enum Mode: String, Sendable, Hashable {

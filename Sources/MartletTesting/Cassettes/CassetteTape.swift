@@ -16,6 +16,8 @@ struct CassetteTape {
   private var archive = HARFile()
   private var keys: [HARKey] = []
   private var used: Set<Int> = []
+  /// The numbers of the entries to replay for each key, the next one last.
+  private var replayable: [HARKey: [Int]] = [:]
   private var played = HARFile()
   var faults: [(fault: Cassette.Fault, path: String?, count: Int)] = []
 
@@ -55,7 +57,7 @@ struct CassetteTape {
         case .delay, .cut: break
         }
       }
-      if let number = keys.indices.first(where: { keys[$0] == key && !used.contains($0) }) {
+      if let number = replayable[key]?.popLast() {
         used.insert(number)
         for place in laid { faults[place].count -= 1 }
         played.entries.append(archive.entries[number])
@@ -79,7 +81,7 @@ struct CassetteTape {
     guard let (place, difference) = ranked.min(by: { $0.1.weight < $1.1.weight }) else {
       return HTTPError(.unsupported, "\(what): it has no entries\(cure)")
     }
-    return HTTPError(.unsupported, "\(what); the nearest is entry \(place + 1), where \(difference.text)\(cure)")
+    return HTTPError(.unsupported, "\(what); the nearest is entry \(place + 1), where \(difference.text())\(cure)")
   }
 
   /// Reads the file with the first request; what is recorded by then is shared by all cassettes of a file.
@@ -90,6 +92,9 @@ struct CassetteTape {
     // A stored response of another recording, of which nothing was recorded.
     used = Set(
       archive.entries.indices.filter { archive.entries[$0].isFromCache && archive.entries[$0].response.body == nil })
+    for number in keys.indices.reversed() where !used.contains(number) {
+      replayable[keys[number], default: []].append(number)
+    }
     isLoaded = true
   }
 

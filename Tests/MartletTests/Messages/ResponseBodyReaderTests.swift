@@ -36,7 +36,7 @@ import Testing
 
   /// A way to read a body.
   enum Reading: CaseIterable {
-    case collect, text, loop, firstChunk, lines
+    case collect, text, loop, firstChunk, lines, jsonLines
 
     func run(_ response: StreamedResponse) async throws {
       switch self {
@@ -45,6 +45,12 @@ import Testing
       case .loop: for try await _ in response.body {}
       case .firstChunk: for try await _ in response.body { break }
       case .lines: for try await _ in response.lines {}
+      case .jsonLines:
+        do {
+          for try await _ in response.jsonLines(as: JSONValue.self) {}
+        } catch let error as HTTPError where error.kind == .decoding {
+          // The body was read, and is not JSON.
+        }
       }
     }
   }

@@ -51,6 +51,41 @@ import Testing
     #expect(error?.response?.body.count == 50 && error?.response?.isBodyTruncated == true)
   }
 
+  @Test(arguments: Body.allCases, [HTTPStatus.notFound, .found])
+  func `maximumErrorBodyBytes truncates the body of a refused download`(_ body: Body, status: HTTPStatus) async throws {
+    let client = Self.client(status) { body.body }
+    let folder = try TemporaryFolder()
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await client.download("/", to: folder.url.appending(path: "file"))
+    }
+
+    #expect(error?.kind == .status && error?.status == status)
+    #expect(error?.response?.body.count == 50 && error?.response?.isBodyTruncated == true)
+  }
+
+  @Test func `the total limit ends the wait for the body of a refused download`() async throws {
+    let (clock, gate) = (TestClock(advancing: .manually), Gate())
+    let client = Self.client(.notFound, clock: clock) {
+      ResponseBody {
+        await gate.pass()
+        return nil
+      }
+    }
+    let folder = try TemporaryFolder()
+    let downloading = Task {
+      let options = DownloadOptions { $0.request = .timeout(.seconds(5)) }
+      return try await client.download("/", to: folder.url.appending(path: "file"), options: options)
+    }
+    await gate.waitForArrivals(1)
+
+    clock.advance(by: .seconds(5))
+
+    let error = await #expect(throws: HTTPError.self) { try await downloading.value }
+    #expect(error?.kind == .timedOut)
+    gate.open()
+  }
+
   @Test func `a body within the limits arrives unchanged`() async throws {
     let client = Self.client { ResponseBody(Data(count: 1_000)) }
 

@@ -18,6 +18,9 @@ public import Foundation
 ///
 /// Put what the endpoints of an API share into a protocol that refines this one, with defaults in an extension; see
 /// <doc:Endpoints>.
+///
+/// Implement a requirement that has a default with exactly its types and effects. The compiler accepts a `validate(_:)` that
+/// is `async`, but that is another method, which is never called.
 public protocol Endpoint: Sendable {
   /// The type of the result.
   associatedtype Output: Sendable

@@ -75,7 +75,10 @@ package struct HARKey: Sendable, Hashable {
 
     /// The digest of bytes, as if the boundary of their parts, which is random, were always the same.
     static func digest(of data: Data, _ type: String?) -> Body {
-      let boundary = type.flatMap { MediaType($0) }?.parameter("boundary")
+      let boundary = type.flatMap { MediaType($0) }?.parameter("boundary").flatMap {
+        // Replacing any other one could enlarge the data many times.
+        MultipartSyntax.problem(ofBoundary: $0) == nil ? $0 : nil
+      }
       let octets = boundary.map { data.replacing(Data($0.utf8), with: Data("boundary".utf8)) } ?? data
       return .digest(SHA256Stream.text(SHA2.sha256(Array(octets))))
     }

@@ -21,6 +21,9 @@
 /// for different calls. An instrument that sends requests itself uses a client without that instrument.
 ///
 /// With an instrument, all decisions are recorded, as with ``RequestOptions/explains``.
+///
+/// Implement a requirement that has a default with exactly its types and effects. The compiler accepts a `fields(for:)`
+/// that throws or is `async`, but that is another method, which is never called.
 public protocol Instrument: Sendable {
   /// Receives an event.
   ///

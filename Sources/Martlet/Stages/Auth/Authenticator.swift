@@ -3,6 +3,9 @@
 /// An authenticator is kept in ``HTTPClient/Configuration/authenticators`` under its origin pattern. When several
 /// requests are challenged at the same time, it is asked once for each protection space, and all of them use its
 /// answer. Requests that the authenticator itself sends, even with the same client, carry none of its credentials.
+///
+/// Implement a requirement that has a default with exactly its types and effects. The compiler accepts a `signOut()` that
+/// throws, but that is another method, which is never called.
 public protocol Authenticator: Sendable {
   /// The supported schemes; Digest, Bearer and Basic by default.
   ///

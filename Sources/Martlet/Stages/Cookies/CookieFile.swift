@@ -74,7 +74,7 @@ final class CookieFile: Sendable {
     let now = shelf.now()
     let stored = try readOrSetAside(isWriting: !changes.isEmpty)
     var table = CookieTable()
-    for cookie in stored { table.put(cookie, now: now) }
+    table.put(stored, now: now)
     for change in changes { table.apply(change, now: now) }
     let merged = table.inOrder(now)
     if !changes.isEmpty && Set(merged) != Set(stored) { try write(merged) }

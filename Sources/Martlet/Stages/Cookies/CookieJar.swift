@@ -181,9 +181,7 @@ public actor CookieJar {
     let now = shelf.now()
     guard !shelf.keepsNothing else { return 0 }
     let cookies = NetscapeCookies.parse(text, now: now)
-    shelf.withTable { table in
-      for cookie in cookies { table.put(cookie, now: now) }
-    }
+    shelf.withTable { $0.put(cookies, now: now) }
     await saveQuietly()
     return cookies.count
   }

@@ -31,7 +31,7 @@ final class CookieShelf: Sendable {
     case .file(let file):
       var table = CookieTable(journal: file.journal)
       do {
-        for cookie in try file.read() { table.put(cookie, now: now()) }
+        table.put(try file.read(), now: now())
       } catch {
         problem.withLock { $0 = error }
       }

@@ -138,6 +138,19 @@ struct CookieTable: Sendable {
 
   /// Stores a checked cookie; an expired one removes its predecessor.
   mutating func put(_ cookie: Cookie, now: Date) {
+    store(cookie, now: now)
+    evict(now: now)
+  }
+
+  /// Stores checked cookies, such as those of a file, in order.
+  ///
+  /// The total limit applies at the end, because finding the oldest of all cookies for each one would take seconds.
+  mutating func put(_ cookies: [Cookie], now: Date) {
+    for cookie in cookies { store(cookie, now: now) }
+    evict(now: now)
+  }
+
+  private mutating func store(_ cookie: Cookie, now: Date) {
     guard !cookie.isExpired(now) else {
       remove(cookie.key)
       if journal != .off { note(Change(key: cookie.key, cookie: nil)) }
@@ -211,8 +224,9 @@ struct CookieTable: Sendable {
       if let known = byDomain[cookie.domain]?.first(where: { $0.key == cookie.key }) {
         cookie.lastAccess = max(cookie.lastAccess, known.lastAccess)
       }
-      put(cookie, now: now)
+      store(cookie, now: now)
     }
+    evict(now: now)
     noted = own
   }
 
@@ -252,10 +266,9 @@ struct CookieTable: Sendable {
 
   // MARK: Limits
 
-  /// Enforces the limits (RFC 6265bis §5.7).
+  /// Enforces the limit of a domain (RFC 6265bis §5.7).
   ///
-  /// Evicts expired cookies first. Then follow, in a domain with too many cookies, those without `Secure`, and then the
-  /// least recently used.
+  /// Evicts expired cookies first. Then follow those without `Secure`, and then the least recently used.
   private mutating func evict(from domain: String, _ partition: String?, now: Date) {
     if byDomain[domain]?.count ?? 0 > Self.maximumPerDomain {
       removeExpired(from: domain, now)
@@ -268,12 +281,24 @@ struct CookieTable: Sendable {
         remove(at: oldest, of: domain)
       }
     }
+  }
+
+  /// Enforces the limit of all cookies: evicts expired ones, and then the least recently used.
+  private mutating func evict(now: Date) {
     guard count > Self.maximumCount else { return }
     for domain in Array(byDomain.keys) { removeExpired(from: domain, now) }
-    while count > Self.maximumCount {
-      guard let oldest = byDomain.values.joined().min(by: { $0.lastAccess < $1.lastAccess }) else { break }
-      remove(oldest.key)
-    }
+    let excess = count - Self.maximumCount
+    guard excess > 0 else { return }
+    let all = byDomain.values.joined()
+    let oldest =
+      excess == 1
+      ? all.min(by: isLessRecent).map { [$0] } ?? [] : Array(all.sorted(by: isLessRecent).prefix(excess))
+    for cookie in oldest { remove(cookie.key) }
+  }
+
+  private func isLessRecent(_ first: Cookie, _ second: Cookie) -> Bool {
+    guard first.lastAccess == second.lastAccess else { return first.lastAccess < second.lastAccess }
+    return numbers[first.key, default: 0] < numbers[second.key, default: 0]
   }
 
   private mutating func removeExpired(from domain: String, _ now: Date) {

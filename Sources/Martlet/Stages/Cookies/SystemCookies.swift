@@ -8,7 +8,7 @@
       let storage = HTTPCookieStorage.shared
       let stored = storage.cookies ?? []
       var table = CookieTable(journal: .everything)
-      for cookie in stored { table.put(Cookie(cookie), now: now) }
+      table.put(stored.map { Cookie($0) }, now: now)
       _ = table.takeChanges()
       let result = body(&table)
       for change in table.takeChanges() {

@@ -13,6 +13,7 @@ extension ClientCore {
     _ request: HTTPRequest, _ order: DownloadOrder, options: RequestOptions
   ) async throws -> DownloadedFile {
     let call = try begin(request, options: options, isManaged: false)
+    defer { call.endLeftovers() }
     return try await withTaskCancellationHandler {
       try await fetch(call, order)
     } onCancel: {
@@ -106,7 +107,10 @@ extension ClientCore {
     options.onProgress = nil
     let helper = try begin(call.request, options: options, isManaged: false)
     let token = call.abortSource.onAbort { helper.abort($0) }
-    defer { call.abortSource.remove(token) }
+    defer {
+      call.abortSource.remove(token)
+      helper.endLeftovers()
+    }
     try await withTaskCancellationHandler {
       try await ending(helper) {
         let response = try await Pipeline.run(helper, .file(job, .helper))
@@ -120,8 +124,12 @@ extension ClientCore {
 
   /// The error of a response that does not contain the file.
   private func refusal(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPError {
-    let data = try await streamed.body.collect(upTo: .max)
-    let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    var streamed = streamed
+    // The stage has truncated the body, unless middleware has replaced it with one that may be large or never end.
+    if !call.settings.isAbortAware { streamed.body = streamed.body.abortable(call.abortSource) }
+    try await streamed.truncateBody(upTo: CollectStage.errorLimit(for: streamed, call.options))
+    let response = streamed.whole(
+      streamed.body.immediate ?? Data(), asked: call.request, decoder: call.settings.configuration.decoder)
     return call.refusal(of: response)
   }
 

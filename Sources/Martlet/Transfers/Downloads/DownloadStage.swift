@@ -15,8 +15,7 @@ struct DownloadStage: Stage {
       let isAccepted = options.accepts.accepts(response.status) ?? true
       let isForFile = isAccepted || work.isRange && response.status == 416
       guard isForFile, try await job.receive(response, for: work, role) else {
-        let limit = CollectStage.redirectLimit(for: response, options) ?? options.maximumErrorBodyBytes
-        try await response.truncateBody(upTo: limit)
+        try await response.truncateBody(upTo: CollectStage.errorLimit(for: response, options))
         return response
       }
     }

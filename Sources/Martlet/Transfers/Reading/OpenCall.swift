@@ -13,7 +13,10 @@ final class OpenCall: Sendable {
     self.response = response
   }
 
-  deinit { call.abort(CancellationError()) }
+  deinit {
+    call.abort(CancellationError())
+    call.endLeftovers()
+  }
 
   /// The response, with a body that keeps the call alive.
   func living() async throws -> StreamedResponse {
@@ -143,6 +146,7 @@ extension ClientCore {
         if pause > .zero { try await call.pause(for: pause) }
         return OpenCall(call, try await opened(call))
       } catch {
+        defer { call.endLeftovers() }
         throw await call.failed(with: error)
       }
     } onCancel: {

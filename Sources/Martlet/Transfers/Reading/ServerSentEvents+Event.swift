@@ -33,6 +33,8 @@ extension ServerSentEvents {
 
     /// Decodes the content as JSON (RFC 8259).
     ///
+    /// Neither a time limit nor a cancellation ends the decoding, so limit the size: <doc:JSON>.
+    ///
     /// - Parameters:
     ///   - type: The type to decode.
     ///   - decoder: The decoder; by default the client's.

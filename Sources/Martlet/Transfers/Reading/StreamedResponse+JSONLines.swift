@@ -3,7 +3,8 @@ import Foundation
 extension StreamedResponse {
   /// The values of a body with one JSON text per line (JSON Lines, NDJSON), as they arrive.
   ///
-  /// A line ends with LF or CR LF; the last one needs no line ending. Blank lines are skipped.
+  /// A line ends with LF or CR LF; the last one needs no line ending. Blank lines are skipped. Neither a time limit nor a
+  /// cancellation ends the decoding of a line, so limit its size: <doc:JSON>.
   ///
   /// Created by ``StreamedResponse/jsonLines(as:decoder:upTo:)``. Readable once, like the body.
   public struct JSONLines<Element: Decodable & Sendable>: AsyncSequence, Sendable {

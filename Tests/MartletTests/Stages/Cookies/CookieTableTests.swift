@@ -204,6 +204,23 @@ import Testing
     #expect(try bench.sent(to: "http://new.test/") == "a=new")
   }
 
+  @Test func `of many cookies at once, keeps the 3,000 last ones, and evicts expired ones first`() throws {
+    var bench = Bench()
+    try bench.receive("a=old; Max-Age=5", from: "https://old.test/")
+    bench.now += 10
+    let cookies = (0..<3_100).map { number in
+      var cookie = Cookie("a", "\(number)", domain: "h\(number).test")
+      cookie.lastAccess = bench.now
+      return cookie
+    }
+
+    bench.table.put(cookies, now: bench.now)
+
+    #expect(bench.table.count == 3_000)
+    #expect(try bench.sent(to: "http://old.test/") == "" && bench.sent(to: "http://h99.test/") == "")
+    #expect(try bench.sent(to: "http://h100.test/") == "a=100" && bench.sent(to: "http://h3099.test/") == "a=3099")
+  }
+
   @Test func `sends at most 8,190 bytes`() throws {
     var bench = Bench()
     let value = String(repeating: "v", count: 4000)

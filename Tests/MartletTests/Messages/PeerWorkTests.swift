@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// The work for a text of a peer is linear in its size, and not far from that for plain JSON of this size.
+///
+/// In the emulator of `.ci/work` it is counted in instructions. Otherwise it is the processor time of the thread, so the
+/// bounds are wide: twice those of linear work, and half of those of quadratic work.
+@Suite(.hangLimit, .serialized) struct PeerWorkTests {
+  /// The bytes of a text, and of one that has four times as much.
+  private static var sizes: [Int] {
+    let size = Steps.areCounted ? 16 << 10 : Stress.isOn ? 256 << 10 : 8 << 10
+    return [size, 4 * size]
+  }
+
+  private static func time() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+  }
+
+  private static func work(_ body: () -> Void) -> Int {
+    if Steps.areCounted { return Steps.count(body) }
+    let start = time()
+    body()
+    return time() - start
+  }
+
+  private static func plain(_ size: Int) -> Data {
+    Data("[\(Array(repeating: "1", count: size / 2).joined(separator: ","))]".utf8)
+  }
+
+  @Test(arguments: PeerWork.all) func `the work is linear`(_ row: PeerWork) {
+    // The first time is not like the others.
+    row.read(row.text(100))
+    let texts = Self.sizes.map { row.text($0) }
+    let plain = Self.plain(texts[1].count)
+    // Something else may run on the core, so the least of a few counts is compared.
+    var (small, large, unit) = (Int.max, Int.max, Int.max)
+    for _ in 0..<(Steps.areCounted ? 1 : 5) {
+      small = min(small, Self.work { row.read(texts[0]) })
+      large = min(large, Self.work { row.read(texts[1]) })
+      unit = min(unit, Self.work { _ = try? JSONParser.value(of: plain) })
+      if large < 6 * small, 2 * large < row.bound * unit { break }
+    }
+
+    #expect(large < 8 * small, "\(small) \(large)")
+    #expect(large < row.bound * unit, "\(unit) \(large)")
+  }
+
+  @Test func `detects quadratic work`() {
+    let counts = [1_000, 4_000].map { size in
+      let octets = Array(repeating: UInt8(1), count: size)
+      return (0..<3).map { _ in
+        Self.work {
+          var sum = 0
+          for first in octets { for second in octets where first == second { sum &+= 1 } }
+        }
+      }.min() ?? 0
+    }
+
+    #expect(counts[1] > 8 * counts[0], "\(counts)")
+  }
+}
