@@ -35,7 +35,7 @@ int martlet_connect(const void *address, int length, int like, bool is_bound) {
   struct sockaddr_storage target = {0};
   if (length <= 0 || (size_t)length > sizeof target) return -1;
   memcpy(&target, address, (size_t)length);
-  int descriptor = socket(target.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int descriptor = martlet_above_streams(socket(target.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (descriptor < 0) return -1;
   int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -33,6 +33,7 @@ static struct {
   void (*set_closed)(void *callbacks, stream_closed *closed);
   void *(*user)(void *session, int32_t stream);
   ssize_t (*receive)(void *session, const uint8_t *bytes, size_t count);
+  int (*remote_close)(void *session, int32_t stream);
 } nghttp2;
 static bool is_open;
 static ssize_t (*original_send)(int socket, const void *bytes, size_t count, int flags);
@@ -45,7 +46,8 @@ static _Thread_local struct {
 #define FUNCTIONS(x) \
   x(nghttp2_session_callbacks_set_on_stream_close_callback, nghttp2.set_closed) \
   x(nghttp2_session_get_stream_user_data, nghttp2.user) \
-  x(nghttp2_session_mem_recv, nghttp2.receive)
+  x(nghttp2_session_mem_recv, nghttp2.receive) \
+  x(nghttp2_session_get_stream_remote_close, nghttp2.remote_close)
 
 FUNCTIONS(MARTLET_DECLARE)
 
@@ -56,7 +58,9 @@ static int closed(int number, void *session, int32_t stream, uint32_t error, voi
   // Other users of libcurl in this process are never inside.
   if (listener.ended && listener.loop && martlet_library_is_inside()) {
     void *easy = nghttp2.user(session, stream);
-    if (easy) listener.ended(listener.loop, easy, error);
+    // NO_ERROR is also the code of a stream that was reset before its END_STREAM.
+    const bool is_cut = error == 0 && nghttp2.remote_close(session, stream) == 0;
+    if (easy) listener.ended(listener.loop, easy, is_cut ? martlet_stream_cut : error);
   }
   return atomic_load(&originals[number])(session, stream, error, context);
 }

@@ -237,6 +237,8 @@ void martlet_streams_open(const struct martlet_library *library);
 bool martlet_streams_are_known(void);
 /// Not an error code: the server has sent HTTP/1 on the connection.
 static const uint32_t martlet_stream_got_http1 = UINT32_MAX;
+/// Not an error code: the stream was reset with NO_ERROR before its END_STREAM.
+static const uint32_t martlet_stream_cut = UINT32_MAX - 1;
 /// The stream of an easy handle has ended, with an error code (RFC 9113 §7). The handle may be unknown to the loop.
 typedef void (*martlet_stream_ended)(void *_Nullable loop, void *easy, uint32_t error);
 /// Replaces the function with which an opened libcurl sends.

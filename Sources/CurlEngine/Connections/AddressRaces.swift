@@ -194,7 +194,9 @@ struct AddressRaces {
   mutating func begin(_ owner: Owner, _ found: [SocketAddress], at now: Int64) {
     let tried = (sockets[owner] ?? []).compactMap { attempts[$0]?.address }
     var others: [SocketAddress] = []
-    for address in found where !tried.contains(address) && !others.contains(address) { others.append(address) }
+    // A name server chooses their number.
+    let bounded = found.prefix(64)
+    for address in bounded where !tried.contains(address) && !others.contains(address) { others.append(address) }
     let isSilent = { [silent] (address: SocketAddress) in silent[address].map { $0 > now } == true }
     others = others.filter { !isSilent($0) } + others.filter(isSilent)
     number += 1

@@ -40,6 +40,17 @@ extension CurlLoop {
 }
 
 extension CurlHandle {
+  /// Whether it is certain that libcurl has written nothing of the request.
+  ///
+  /// libcurl does not count what it writes after it had to wait for room, nor the TLS records of a write that failed.
+  var hasWrittenNothing: Bool {
+    CurlLibrary.countsRequests && !hasAwaitedRoom && !isMultiplexed && !isEncrypted
+      && martlet_easy_number(easy, CInt(martlet_info_request_size)) == 0
+  }
+
+  /// Whether the request is sent over TLS.
+  var isEncrypted: Bool { transfer.map { $0.job.isSecure || $0.route?.proxy?.kind == .https } ?? true }
+
   /// Whether libcurl chose an HTTP/1 connection whose last transfer has ended without a response.
   ///
   /// One call of libcurl can end a transfer and start the next one, before the loop hears of the end.

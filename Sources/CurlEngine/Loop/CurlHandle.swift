@@ -379,7 +379,8 @@ final class CurlHandle {
     // SEND_ERROR: libcurl since 8.0 reports it if the server had ended its response before. While the reader pauses, or
     // after many bytes at once, libcurl may have dropped the end of the response.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
-      let isCutOff = streamEnd != 0 && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
+      let isBroken = streamEnd != 0 && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
+      let isCutOff = isBroken || streamEnd == martlet_stream_cut
       return CurlEnding(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
     }
     var text = transfer?.explained(error, code, isReused: isReused) ?? error
@@ -409,13 +410,6 @@ final class CurlHandle {
   var keptSocket: CInt? {
     let socket = martlet_easy_kept_socket(easy)
     return socket < 0 ? nil : socket
-  }
-
-  /// Whether it is certain that libcurl has written nothing of the request.
-  ///
-  /// libcurl does not count what it writes after it had to wait for room.
-  var hasWrittenNothing: Bool {
-    CurlLibrary.countsRequests && !hasAwaitedRoom && martlet_easy_number(easy, CInt(martlet_info_request_size)) == 0
   }
 
   /// Reads an alert that waits in the socket of a connection that the transfer has made, and that is given up.

@@ -64,6 +64,14 @@ extension CurlLoop {
     }
   }
 
+  /// Ends the scouts of a transfer that has ended.
+  func endScouts(of handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
+    for (easy, scout) in scouts where scout.transfer === handle.transfer {
+      scouts[easy] = nil
+      _ = martlet_multi_remove(multi, easy)
+    }
+  }
+
   /// Begins a race with the addresses that a scout has found.
   func endScout(_ easy: UnsafeMutableRawPointer, _ multi: UnsafeMutableRawPointer) {
     guard let scout = scouts.removeValue(forKey: easy) else { return }
@@ -101,12 +109,12 @@ extension CurlLoop {
   /// Puts a connection into the place of one of libcurl's sockets that still connects.
   private func take(_ socket: CInt, _ address: SocketAddress, for owner: UnsafeMutableRawPointer) -> Bool {
     guard let place = addresses.connecting(owner).last(where: { martlet_is_connecting($0) }) else { return false }
-    addresses.forget(socket)
     let port = CurlLibrary.reportsTriedAddress ? martlet_socket_port(socket) : nil
-    addresses.moved(place, to: address, at: martlet_microseconds(), reportedWith: port)
     martlet_poll_forget(poll, socket)
     ignore(place)
-    guard martlet_replace(place, socket) else { return true }
+    let isReplaced = martlet_replace(place, socket)
+    addresses.forget(socket)
+    if isReplaced { addresses.moved(place, to: address, at: martlet_microseconds(), reportedWith: port) }
     if let known = watches[place] { watch(place, known.wanted, for: known.easy) }
     return true
   }

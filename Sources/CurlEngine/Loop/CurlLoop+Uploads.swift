@@ -40,10 +40,10 @@ extension CurlLoop {
   /// Linux keeps such bytes, even after a reset. Without any of the request written, they belong to no response. Over
   /// HTTP/2 they matter on a new connection, on which the server may have refused HTTP/2 itself.
   func sendFailed(_ socket: CInt, isReset: Bool) -> Bool {
-    guard let handle = watches[socket]?.easy.flatMap({ handles[$0] }), let transfer = handle.transfer,
-      transfer.life.sends.count > 0,
+    guard CurlLibrary.tellsBeforeSending, let handle = watches[socket]?.easy.flatMap({ handles[$0] }),
+      let transfer = handle.transfer, transfer.life.sends.count > 0,
       handle.isMultiplexed ? !handle.isReused && transfer.body == nil : transfer.job.hasBody,
-      !handle.isReused || CurlLibrary.countsRequests && !handle.hasWrittenNothing,
+      !handle.isReused || CurlLibrary.countsRequests && !handle.isEncrypted && !handle.hasWrittenNothing,
       martlet_easy_number(handle.easy, CInt(martlet_info_local_port)) == martlet_socket_port(socket)
     else { return false }
     let count = martlet_unread_count(socket)

@@ -327,6 +327,7 @@ final class CurlLoop {
   private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     handle.leaveConnection(.surely)
     if !addresses.isIdle { endRace(handle) }
+    if !scouts.isEmpty { endScouts(of: handle, multi) }
     let transfer = handle.transfer
     // Before another transfer gets the connection.
     if let transfer {

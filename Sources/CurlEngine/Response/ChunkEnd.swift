@@ -7,12 +7,11 @@ import Foundation
 ///    └──── 0 ────▶ trailer ──empty line──▶ ended ──more──▶ leftovers
 /// ```
 ///
-/// Rejects malformed sizes, which libcurl accepts in part: `5g` and `5_0` as 5. A malformed size has no end. libcurl
-/// rejects other malformed bytes.
+/// Rejects malformed sizes, which libcurl accepts in part: `5g` and `5_0` as 5. Malformed chunks have no end.
 struct ChunkEnd {
   private enum Part {
-    /// The size so far.
-    case size(Int64)
+    /// The size so far; `nil` before its first digit.
+    case size(Int64?)
     /// After the size, blanks may follow, or an extension.
     case sizeEnd(Int64)
     case chunkExtension(Int64)
@@ -30,7 +29,7 @@ struct ChunkEnd {
   private static let lineFeed: UInt8 = 0x0A
   private static let carriageReturn: UInt8 = 0x0D
 
-  private var part = Part.size(0)
+  private var part = Part.size(nil)
 
   var hasEnded: Bool {
     switch part {
@@ -41,7 +40,7 @@ struct ChunkEnd {
 
   /// Whether bytes followed the end.
   var hasLeftovers: Bool { if case .leftovers = part { true } else { false } }
-  /// Whether a chunk size is malformed.
+  /// Whether a chunk is malformed.
   var isMalformed: Bool { if case .broken = part { true } else { false } }
 
   enum Kind {
@@ -70,12 +69,11 @@ struct ChunkEnd {
     // Most of these bytes change nothing, and a peer can send any number of them.
     case .chunkExtension: return (skip(bytes) { Self.lineEnd(in: $0) }, .coding)
     case .sizeEnd: return (skip(bytes) { $0.firstIndex { $0 != 0x20 && $0 != 0x09 } }, .coding)
-    case .dataEnd: return (skip(bytes) { Self.index(of: Self.lineFeed, in: $0) }, .coding)
     case .trailer(isEmpty: false): return (skip(bytes) { Self.index(of: Self.lineFeed, in: $0) }, .trailers)
     case .trailer:
       part = Self.next(part, bytes[0])
       return (1, .trailers)
-    case .size, .lineEnd:
+    case .size, .lineEnd, .dataEnd:
       part = Self.next(part, bytes[0])
       return (1, .coding)
     }
@@ -103,14 +101,14 @@ struct ChunkEnd {
     switch part {
     case .size(let size):
       if let digit = hexDigit(byte) {
-        size <= Int64.max >> 4 ? .size(size << 4 | digit) : .broken
+        size ?? 0 <= Int64.max >> 4 ? .size((size ?? 0) << 4 | digit) : .broken
       } else {
-        afterSize(size, byte)
+        size.map { afterSize($0, byte) } ?? .broken
       }
     case .sizeEnd(let size): afterSize(size, byte)
     case .chunkExtension(let size): byte == lineFeed || byte == carriageReturn ? afterSize(size, byte) : part
     case .lineEnd(let size): byte == lineFeed ? afterSize(size, byte) : .broken
-    case .dataEnd: byte == lineFeed ? .size(0) : .dataEnd
+    case .dataEnd: byte == lineFeed ? .size(nil) : byte == carriageReturn ? .dataEnd : .broken
     case .trailer(let isEmpty) where byte == lineFeed: isEmpty ? .ended : .trailer(isEmpty: true)
     case .trailer(let isEmpty): .trailer(isEmpty: isEmpty && byte == carriageReturn)
     case .data, .ended, .leftovers, .broken: part

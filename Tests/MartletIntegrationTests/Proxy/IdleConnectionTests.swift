@@ -6,7 +6,7 @@
 
   @testable import Martlet
 
-  @Suite(.hangLimit) struct IdleConnectionTests {
+  @Suite(.ownThreads, .hangLimit) struct IdleConnectionTests {
     private func client(lifetime: Duration = .seconds(600)) -> HTTPClient {
       HTTPProxyTests.client(.direct) { $0.idleConnectionLifetime = lifetime }
     }

@@ -1,4 +1,5 @@
 #if os(Linux)
+  @testable import CurlEngine
   import Foundation
   import Martlet
   import MartletTesting
@@ -14,7 +15,10 @@
       case early
     }
 
-    @Test(arguments: Lane.engines, Way.allCases) func `the error names the cause and the remedy`(
+    // From 8.0 on libcurl waits if the server does not close.
+    private static let ways = CurlLibrary.dropsUnread ? [Way.close] : Way.allCases
+
+    @Test(arguments: Lane.engines, ways) func `the error names the cause and the remedy`(
       _ lane: Lane, _ way: Way
     ) async throws {
       let authority = try await CertificateAuthority()

@@ -9,7 +9,7 @@
   @testable import Martlet
 
   /// Responses that arrive just before sending fails.
-  @Suite(.hangLimit) struct FailedSendTests {
+  @Suite(.needs(.reportedRequests), .hangLimit) struct FailedSendTests {
     /// Responds and resets the connection while the engine is about to send a part of the body.
     private func post(
       _ lane: Lane, _ answer: String, isReused: Bool = false, isFinished: Bool = false

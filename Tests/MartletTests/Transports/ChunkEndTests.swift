@@ -46,11 +46,19 @@
 
     @Test(arguments: [
       "5g", "5_0", "0x5", "5.0", "5 0", "5 g", "5\t5", "5\r0", "5;a\rb", "5 \r\r", "-5", "+5", " 5x", "g", "5\0", "5,5",
-      "8000000000000000", "FFFFFFFFFFFFFFFFFFFF",
+      "8000000000000000", "FFFFFFFFFFFFFFFFFFFF", "", " ", ";x", " 5", "\t5",
     ]) func `a malformed chunk size has no end, wherever the bytes are split`(size: String) {
       for count in 1...7 {
         let end = Self.end("1\r\nx\r\n\(size)\r\nhello\r\n0\r\n\r\n0\r\n\r\n", by: count)
         #expect(end.isMalformed && !end.hasEnded && !end.hasLeftovers)
+      }
+    }
+
+    @Test(arguments: ["y\r\n", "0\r\n", "\ry\n", " \r\n", "\0\n"])
+    func `only a line end follows the data of a chunk`(text: String) {
+      for count in 1...7 {
+        let end = Self.end("1\r\nx\(text)0\r\n\r\n0\r\n\r\n", by: count)
+        #expect(end.isMalformed && !end.hasEnded)
       }
     }
 
