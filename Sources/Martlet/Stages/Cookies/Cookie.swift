@@ -110,9 +110,18 @@ public struct Cookie: Sendable, Hashable, Codable {
     }
   }
 
+  /// The name and the value as they are sent.
+  var octets: (name: [UInt8], value: [UInt8]) { (nameOctets ?? Array(name.utf8), valueOctets ?? Array(value.utf8)) }
+
   /// The name and the value as ``WireText``.
-  var wireName: String { WireText.make(nameOctets ?? Array(name.utf8)) }
-  var wireValue: String { WireText.make(valueOctets ?? Array(value.utf8)) }
+  var wireName: String { WireText.make(octets.name) }
+  var wireValue: String { WireText.make(octets.value) }
+
+  /// Whether the name and the value are those that are sent; a file may contain others.
+  var hasTrueTexts: Bool {
+    nameOctets.map { ReceivedFields.text($0) == name } ?? true
+      && valueOctets.map { ReceivedFields.text($0) == value } ?? true
+  }
 
   /// Whether the name or the value is not UTF-8.
   var hasOtherOctets: Bool { nameOctets != nil || valueOctets != nil }

@@ -54,12 +54,13 @@ extension Cookie {
 
   /// Whether name, value and path are valid in a field.
   var isWellFormed: Bool {
-    func isPlain(_ text: String) -> Bool {
-      !text.utf8.contains { SetCookie.isControl($0) || $0 == UInt8(ascii: ";") }
+    func isPlain(_ octets: some Sequence<UInt8>) -> Bool {
+      !octets.contains { SetCookie.isControl($0) || $0 == UInt8(ascii: ";") }
     }
-    return isPlain(name) && !name.utf8.contains(UInt8(ascii: "=")) && isPlain(value) && isPlain(path)
+    let (name, value) = octets
+    return isPlain(name) && !name.contains(UInt8(ascii: "=")) && isPlain(value) && isPlain(path.utf8) && hasTrueTexts
       && path.utf8.first == UInt8(ascii: "/") && path.utf8.count <= SetCookie.maximumAttributeBytes
-      && name.utf8.count + value.utf8.count <= SetCookie.maximumBytes && !(name.isEmpty && value.isEmpty)
+      && name.count + value.count <= SetCookie.maximumBytes && !(name.isEmpty && value.isEmpty)
   }
 
   /// Whether the cookie meets the requirements of its prefix and `SameSite`.

@@ -70,6 +70,7 @@ extension ClientCore {
         if job.isComplete { return try judge(job, call) }
         job.continueAlone()
       } catch let change as DownloadJob.Changed {
+        if job.isComplete { return try judge(job, call) }
         try job.restart(change.reason)
       }
     }
@@ -79,7 +80,8 @@ extension ClientCore {
   private func share(_ job: DownloadJob, _ call: Call) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<job.options.segments { group.addTask { try await self.fetchSegments(job, call) } }
-      try await group.waitForAll()
+      // The first error cancels the others, which `waitForAll` would not do.
+      for try await _ in group {}
     }
   }
 

@@ -148,6 +148,7 @@ final class DownloadJob: Sendable {
       state.isSplit = false
       state.isConfirmed = false
       state.isDescribed = false
+      state.isComplete = false
       state.restarts += 1
       guard state.restarts <= Self.mostRestarts else {
         throw HTTPError(.protocolViolation, "the parts of the file do not match: \(reason)", phase: .receiving)

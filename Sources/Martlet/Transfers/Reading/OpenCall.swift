@@ -86,15 +86,19 @@ final class OpenCall: Sendable {
     }
     let excerpt = Excerpt(limit)
     if limit > 0 {
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask { [self] in await excerpt.read(response.body) }
-        group.addTask { [self] in
-          guard (try? await call.core.timeline.watch(Self.patience)) != nil else { return }
-          // A body ends with its call, not with the task that reads it.
-          call.abort(call.complete(refusal(kind, message, excerpt.read)))
+      // A body ends with its call, not with the task that reads it.
+      await withTaskCancellationHandler {
+        await withTaskGroup(of: Void.self) { group in
+          group.addTask { [self] in await excerpt.read(response.body) }
+          group.addTask { [self] in
+            guard (try? await call.core.timeline.watch(Self.patience)) != nil else { return }
+            call.abort(call.complete(refusal(kind, message, excerpt.read)))
+          }
+          await group.next()
+          group.cancelAll()
         }
-        await group.next()
-        group.cancelAll()
+      } onCancel: {
+        call.abort(CancellationError())
       }
     }
     return await fail(refusal(kind, message, excerpt.read))

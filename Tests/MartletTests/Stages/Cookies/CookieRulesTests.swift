@@ -12,6 +12,29 @@ import Testing
     return SetCookie(line, now: now).flatMap { try? Cookie($0, from: url, now: now) }
   }
 
+  /// A cookie from a file, with octets for its value.
+  private static func cookie(octets: [UInt8]) throws -> Cookie {
+    let url = try AbsoluteURL.parse("https://www.example.com/")
+    let line = try #require(SetCookie(Array("s=".utf8) + [0xE9], now: now))
+    var fields = try #require(
+      JSONSerialization.jsonObject(with: JSONEncoder().encode(try Cookie(line, from: url, now: now))) as? [String: Any])
+    fields["valueOctets"] = octets.map(Int.init)
+    return try JSONDecoder().decode(Cookie.self, from: JSONSerialization.data(withJSONObject: fields))
+  }
+
+  @Test(arguments: [[0x78, 0x0D, 0x0A, 0x58, 0x3A, 0x31], [0xE9, 0x3B], [0xEA], [0x78]] as [[UInt8]])
+  func `the octets of a cookie from a file must match its text`(octets: [UInt8]) throws {
+    #expect(try Self.cookie(octets: octets).checked() == nil)
+    #expect(try Self.cookie(octets: [0xE9]).checked() != nil)
+  }
+
+  @Test func `the limit of a cookie counts octets`() throws {
+    let line = try #require(SetCookie(Array("s=".utf8) + [UInt8](repeating: 0xE9, count: 4_000), now: Self.now))
+    let cookie = try Cookie(line, from: try AbsoluteURL.parse("https://www.example.com/"), now: Self.now)
+
+    #expect(cookie.checked() == cookie)
+  }
+
   /// The domain of the cookie, with a dot before it if it is for the names below it too; `nil` if it is refused.
   @Test(
     arguments: [

@@ -9,12 +9,12 @@ import Testing
 @Suite(.hangLimit) struct DownloadSegmentsTests {
   private static let bytes = [UInt32](0..<UInt32(18 << 18)).withUnsafeBytes { Data($0) }
 
-  private static func range(_ request: HTTPRequest) throws -> StubResponse {
+  private static func range(_ request: HTTPRequest, tag: String = "1") throws -> StubResponse {
     let range = try #require(ByteRange(request.headers[all: "Range"])?.bytes(of: Int64(bytes.count)))
     return .status(
       .partialContent,
       headers: [
-        "ETag": "\"1\"", "Content-Range": "bytes \(range.lowerBound)-\(range.upperBound)/\(bytes.count)",
+        "ETag": "\"\(tag)\"", "Content-Range": "bytes \(range.lowerBound)-\(range.upperBound)/\(bytes.count)",
       ], body: bytes[range.lowerBound...range.upperBound])
   }
 
@@ -90,6 +90,27 @@ import Testing
     #expect(error?.kind == (status == 0 ? .connectionLost : .status))
     #expect(transport.requests.count == 5 && done.resumedAt == 4 << 20)
     let isRight = try Data(contentsOf: file) == Self.bytes
+    #expect(isRight)
+  }
+
+  @Test func `a changed file ends the other connections`() async throws {
+    let folder = try TemporaryFolder()
+    let clock = TestClock(advancing: .manually)
+    let seen = Shared(0)
+    let transport = StubTransport { request in
+      let number = seen.withLock { seen in
+        seen += 1
+        return seen
+      }
+      if 3...4 ~= number { try await clock.sleep(for: .seconds(3600)) }
+      if number == 2 { await clock.wait(forSleepers: 2) }
+      guard request.headers.contains("Range") else { return .status(.ok, headers: ["ETag": "\"2\""], body: Self.bytes) }
+      return try Self.range(request, tag: number == 1 ? "1" : "2")
+    }
+
+    let done = try await Self.download(transport, to: folder.url.appending(path: "a"))
+
+    let isRight = try Data(contentsOf: done.url) == Self.bytes
     #expect(isRight)
   }
 }
