@@ -1,5 +1,6 @@
 #include "steps.h"
 
+#include <time.h>
 #include <unistd.h>
 
 // A call that no kernel knows: the emulator's plugin (`.ci/steps.c`) writes to the address.
@@ -10,4 +11,10 @@ uint64_t martlet_steps(void) {
   syscall(0x4d61, &count);
 #endif
   return count;
+}
+
+int64_t martlet_thread_time(void) {
+  struct timespec time = {0};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }

@@ -11,4 +11,7 @@ package enum Steps {
     work()
     return Int(clamping: martlet_steps() - start)
   }
+
+  /// The processor time of the thread in nanoseconds.
+  package static var threadTime: Int { Int(martlet_thread_time()) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -35,15 +36,10 @@ import Testing
     return String(repeating: "[", count: 60) + elements + String(repeating: "]", count: 60)
   }
 
-  private static func cpuTime(_ body: () throws -> Void) rethrows -> Double {
-    func now() -> Double {
-      var time = timespec()
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-    let start = now()
+  private static func cpuTime(_ body: () throws -> Void) rethrows -> Int {
+    let start = Steps.threadTime
     try body()
-    return now() - start
+    return Steps.threadTime - start
   }
 
   @Test(arguments: ["1.5", "1.5,\"a\"", "true,{}", "[1],\"a\"", "{\"a\":1},{\"a\":\"b\"}"])

@@ -15,6 +15,9 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
   var bound = 25
   let read: @Sendable (Data) -> Void
 
+  /// The bytes of the smaller text, for a measurement by hand.
+  static let bytes = ProcessInfo.processInfo.environment["MARTLET_WORK_BYTES"].flatMap { Int($0) }
+
   static let all: [PeerWork] = [
     json, lines, events, problems, archives, cassettes, cookies, challenges, links, names, boundaries, fields,
   ].flatMap { $0 }

@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: [1, 2, 3, 4, 5]) func `no output shows a secret`(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     var shownCount = 0
-    let count = Stress.count(1_000, full: 20_000)
+    let count = Stress.count(1_000, full: 5_000)
     for _ in 0..<count {
       let document = SecretDocument(using: &generator)
       let outputs = try Self.outputs(document)
