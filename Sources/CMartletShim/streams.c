@@ -21,6 +21,15 @@
 
 typedef int stream_closed(void *session, int32_t stream, uint32_t error, void *context);
 
+struct frame_head {
+  size_t length;
+  int32_t stream;
+  uint8_t type;
+  uint8_t flags;
+  uint8_t reserved;
+};
+typedef int frame_began(void *session, const struct frame_head *head, void *context);
+
 #if defined(__x86_64__)
 enum { kGlobal = R_X86_64_GLOB_DAT, kJump = R_X86_64_JUMP_SLOT };
 #elif defined(__aarch64__)
@@ -33,12 +42,13 @@ static struct {
   void (*set_closed)(void *callbacks, stream_closed *closed);
   void *(*user)(void *session, int32_t stream);
   ssize_t (*receive)(void *session, const uint8_t *bytes, size_t count);
-  int (*remote_close)(void *session, int32_t stream);
+  int (*has_remote_end)(void *session, int32_t stream);
+  void (*set_frame)(void *callbacks, frame_began *began);
 } nghttp2;
 static bool is_open;
 static ssize_t (*original_send)(int socket, const void *bytes, size_t count, int flags);
 static _Thread_local struct {
-  martlet_stream_ended ended;
+  martlet_stream_noted noted;
   martlet_send_failed failed;
   void *loop;
 } listener;
@@ -47,7 +57,8 @@ static _Thread_local struct {
   x(nghttp2_session_callbacks_set_on_stream_close_callback, nghttp2.set_closed) \
   x(nghttp2_session_get_stream_user_data, nghttp2.user) \
   x(nghttp2_session_mem_recv, nghttp2.receive) \
-  x(nghttp2_session_get_stream_remote_close, nghttp2.remote_close)
+  x(nghttp2_session_get_stream_remote_close, nghttp2.has_remote_end) \
+  x(nghttp2_session_callbacks_set_on_begin_frame_callback, nghttp2.set_frame)
 
 FUNCTIONS(MARTLET_DECLARE)
 
@@ -56,11 +67,9 @@ static _Atomic(stream_closed *) originals[2];
 
 static int closed(int number, void *session, int32_t stream, uint32_t error, void *context) {
   // Other users of libcurl in this process are never inside.
-  if (listener.ended && listener.loop && martlet_library_is_inside()) {
+  if (listener.noted && listener.loop && martlet_library_is_inside()) {
     void *easy = nghttp2.user(session, stream);
-    // NO_ERROR is also the code of a stream that was reset before its END_STREAM.
-    const bool is_cut = error == 0 && nghttp2.remote_close(session, stream) == 0;
-    if (easy) listener.ended(listener.loop, easy, is_cut ? martlet_stream_cut : error);
+    if (easy) listener.noted(listener.loop, easy, martlet_stream_closed, error);
   }
   return atomic_load(&originals[number])(session, stream, error, context);
 }
@@ -73,7 +82,27 @@ static int closed_second(void *session, int32_t stream, uint32_t error, void *co
   return closed(1, session, stream, error, context);
 }
 
+/// Counts the bytes of a stream's DATA, and finds its END_STREAM, or a reset that comes before one.
+///
+/// When a reset stream is closed, nghttp2 no longer knows that. libcurl does not use this callback.
+static int began(void *session, const struct frame_head *head, void *context) {
+  (void)context;
+  enum { kData, kHeaders, kReset = 3, kEnd = 1, kPadded = 8 };
+  const bool is_data = head->type == kData;
+  const bool is_end = (is_data || head->type == kHeaders) && head->flags & kEnd;
+  if (!is_data && !is_end && head->type != kReset) return 0;
+  if (!listener.noted || !listener.loop || !martlet_library_is_inside()) return 0;
+  void *easy = nghttp2.has_remote_end(session, head->stream) == 0 ? nghttp2.user(session, head->stream) : NULL;
+  if (!easy) return 0;
+  // How much of a frame is padding, its payload says.
+  if (is_data && !(head->flags & kPadded))
+    listener.noted(listener.loop, easy, martlet_stream_has_data, (uint32_t)head->length);
+  if (!is_data || is_end) listener.noted(listener.loop, easy, is_end ? martlet_stream_ends : martlet_stream_is_cut, 0);
+  return 0;
+}
+
 static void set_closed(void *callbacks, stream_closed *callback) {
+  nghttp2.set_frame(callbacks, began);
   stream_closed *const replacements[] = {closed_first, closed_second};
   for (int i = 0; callback && i < 2; i++) {
     stream_closed *known = NULL;
@@ -87,12 +116,12 @@ static void set_closed(void *callbacks, stream_closed *callback) {
 static ssize_t receive(void *session, const uint8_t *bytes, size_t count) {
   static const char http1[] = "HTTP/1.";
   const bool is_http1 = count >= sizeof http1 - 1 && !memcmp(bytes, http1, sizeof http1 - 1);
-  if (is_http1 && listener.ended && listener.loop && martlet_library_is_inside()) {
+  if (is_http1 && listener.noted && listener.loop && martlet_library_is_inside()) {
     // The streams of a new connection.
     for (int32_t stream = 1; stream < 256; stream += 2) {
       void *easy = nghttp2.user(session, stream);
       if (!easy) break;
-      listener.ended(listener.loop, easy, martlet_stream_got_http1);
+      listener.noted(listener.loop, easy, martlet_stream_got_http1, 0);
     }
   }
   return nghttp2.receive(session, bytes, count);
@@ -219,10 +248,12 @@ void martlet_streams_open(const struct martlet_library *library) {
 
 bool martlet_streams_are_known(void) { return !martlet_curl_problem() && is_open; }
 
-void martlet_streams_listen(martlet_stream_ended ended, martlet_send_failed failed, void *loop) {
-  listener.ended = ended;
+void *martlet_streams_listen(martlet_stream_noted noted, martlet_send_failed failed, void *loop) {
+  void *previous = listener.loop;
+  listener.noted = noted;
   listener.failed = failed;
   listener.loop = loop;
+  return previous;
 }
 
 #else

@@ -235,19 +235,28 @@ bool martlet_easy_has_tls(void *easy);
 void martlet_streams_open(const struct martlet_library *library);
 /// Whether the ends of HTTP/2 streams are observed.
 bool martlet_streams_are_known(void);
-/// Not an error code: the server has sent HTTP/1 on the connection.
-static const uint32_t martlet_stream_got_http1 = UINT32_MAX;
-/// Not an error code: the stream was reset with NO_ERROR before its END_STREAM.
-static const uint32_t martlet_stream_cut = UINT32_MAX - 1;
-/// The stream of an easy handle has ended, with an error code (RFC 9113 §7). The handle may be unknown to the loop.
-typedef void (*martlet_stream_ended)(void *_Nullable loop, void *easy, uint32_t error);
+enum martlet_stream_event {
+  /// The stream is closed. The value is its error code (RFC 9113 §7).
+  martlet_stream_closed,
+  /// DATA without padding begins. The value is the number of its bytes.
+  martlet_stream_has_data,
+  /// A frame with END_STREAM begins.
+  martlet_stream_ends,
+  /// The stream is reset before its END_STREAM.
+  martlet_stream_is_cut,
+  /// The server has sent HTTP/1 on the connection.
+  martlet_stream_got_http1,
+};
+/// An event of the HTTP/2 stream of an easy handle. The handle may be unknown to the loop.
+typedef void (*martlet_stream_noted)(
+    void *_Nullable loop, void *easy, enum martlet_stream_event event, uint32_t value);
 /// Replaces the function with which an opened libcurl sends.
 void martlet_sends_open(const struct martlet_library *library);
 /// Sending on a socket has failed, perhaps because it was reset. Returns whether libcurl must receive before it learns
 /// that.
 typedef bool (*martlet_send_failed)(void *_Nullable loop, int socket, bool is_reset);
-/// Sets the receiver of ends and failures that occur on this thread while it is inside.
-void martlet_streams_listen(martlet_stream_ended ended, martlet_send_failed failed, void *_Nullable loop);
+/// Sets the receiver of events and failures that occur on this thread while it is inside. Returns the loop that was set.
+void *_Nullable martlet_streams_listen(martlet_stream_noted noted, martlet_send_failed failed, void *_Nullable loop);
 
 // MARK: OpenSSL
 

@@ -87,15 +87,9 @@ enum CurlCallbacks {
       return 0
     })
 
-  fileprivate static let streamEnded: martlet_stream_ended = { pointer, easy, error in
+  fileprivate static let streamNoted: martlet_stream_noted = { pointer, easy, event, value in
     guard let pointer else { return }
-    loop(pointer) {
-      if error == martlet_stream_got_http1 {
-        $0.handles[easy]?.transfer?.life.sends.noteHTTP1()
-      } else {
-        $0.handles[easy]?.streamEnd = error
-      }
-    }
+    loop(pointer) { $0.handles[easy]?.noteStream(event, value) }
   }
 
   fileprivate static let sendFailed: martlet_send_failed = { pointer, socket, isReset in
@@ -120,8 +114,9 @@ enum CurlCallbacks {
 
 extension CurlLoop {
   /// Observes the HTTP/2 streams and the failed sends of a loop, while libcurl works for the loop on this thread.
-  static func listen(_ loop: CurlLoop?) {
-    martlet_streams_listen(
-      CurlCallbacks.streamEnded, CurlCallbacks.sendFailed, loop.map { Unmanaged.passUnretained($0).toOpaque() })
+  ///
+  /// Returns the loop that was observed before: its turn on this thread may have led here.
+  static func listen(_ loop: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    martlet_streams_listen(CurlCallbacks.streamNoted, CurlCallbacks.sendFailed, loop)
   }
 }

@@ -148,12 +148,12 @@ package final class CurlMailbox: Sendable {
       // Enters only after locking, so that the exit handler never waits for a thread that waits for this lock: a
       // callback may exit while it holds the lock.
       martlet_library_await()
+      let previous = CurlLoop.listen(loop.map { Unmanaged.passUnretained($0).toOpaque() })
       defer {
-        CurlLoop.listen(nil)
+        _ = CurlLoop.listen(previous)
         if loop == nil { martlet_library_end_thread() }
         martlet_library_leave()
       }
-      CurlLoop.listen(loop)
       return body(&loop)
     }
   }
@@ -165,8 +165,8 @@ package final class CurlMailbox: Sendable {
     guard martlet_library_enter() else { return nil }
     defer { martlet_library_leave() }
     return loop.withLockIfAvailable { loop in
-      defer { CurlLoop.listen(nil) }
-      CurlLoop.listen(loop)
+      let previous = CurlLoop.listen(loop.map { Unmanaged.passUnretained($0).toOpaque() })
+      defer { _ = CurlLoop.listen(previous) }
       return body(&loop)
     } ?? nil
   }

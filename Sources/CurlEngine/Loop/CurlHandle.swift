@@ -39,6 +39,7 @@ final class CurlHandle {
   ///
   /// 0 means that the response is complete.
   var streamEnd: UInt32?
+  var incoming = IncomingStream()
   /// Whether libcurl is about to send the request again.
   ///
   /// From then on its log may be about other connections, too.
@@ -60,8 +61,6 @@ final class CurlHandle {
   private(set) var tls: UnsafeMutableRawPointer?
   /// The OpenSSL object of the TLS connection to a proxy that carries it.
   var proxyTLS: UnsafeMutableRawPointer?
-  /// The sockets that were created for the transfer.
-  var newSockets: [CInt] = []
   /// The number by which to query the alerts of a connection that the transfer has made, and its OpenSSL object.
   private var alerts: (number: UInt, tls: UnsafeMutableRawPointer)?
   /// Whether libcurl has waited for room in the socket since the request was about to be sent.
@@ -283,7 +282,7 @@ final class CurlHandle {
       }
     }
     guard transfer.willSend() else { return false }
-    hasAwaitedRoom = false
+    (hasAwaitedRoom, streamEnd, incoming) = (false, nil, IncomingStream())
     alerts = isReused || !isSecure ? nil : martlet_easy_tls(easy).map { (martlet_tls_watch_alerts($0), $0) }
     if let name {
       let connection = known ?? loop.resting.add(name)
@@ -380,8 +379,7 @@ final class CurlHandle {
     // after many bytes at once, libcurl may have dropped the end of the response.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
       let isBroken = streamEnd != 0 && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
-      let isCutOff = isBroken || streamEnd == martlet_stream_cut
-      return CurlEnding(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
+      return CurlEnding(code: 0, text: "", isReused: isReused, isCutOff: isBroken || isIncomplete)
     }
     var text = transfer?.explained(error, code, isReused: isReused) ?? error
     // An alert that was not read before sending failed.
@@ -444,7 +442,7 @@ final class CurlHandle {
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
     (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
-    (alerts, hasAwaitedRoom, newSockets) = (nil, false, [])
+    (alerts, hasAwaitedRoom, incoming) = (nil, false, IncomingStream())
   }
 
   /// Sets a list of one line of ``WireText``, and keeps it while libcurl may read it.

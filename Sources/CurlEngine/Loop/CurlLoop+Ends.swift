@@ -116,3 +116,32 @@ extension CurlLoop {
     end(handle, handle.result(code), multi)
   }
 }
+
+/// What the server has sent on an HTTP/2 stream, according to nghttp2.
+struct IncomingStream {
+  /// The number of bytes of the DATA frames that have begun, without those that are padded.
+  var byteCount: Int64 = 0
+  /// Whether a frame with END_STREAM has begun to arrive, or else a reset; `nil` if neither has.
+  var hasEnd: Bool?
+}
+
+extension CurlHandle {
+  func noteStream(_ event: martlet_stream_event, _ value: UInt32) {
+    switch event {
+    case martlet_stream_has_data: incoming.byteCount += Int64(value)
+    case martlet_stream_ends: incoming.hasEnd = true
+    case martlet_stream_is_cut: incoming.hasEnd = false
+    case martlet_stream_got_http1: transfer?.life.sends.noteHTTP1()
+    default: streamEnd = value
+    }
+  }
+
+  /// Whether a stream has ended without the server's END_STREAM, or libcurl has not delivered all that has come.
+  ///
+  /// nghttp2 reports the end of a stream only when the request has ended as well.
+  var isIncomplete: Bool {
+    guard CurlLibrary.knowsStreamEnds, isMultiplexed, let transfer else { return false }
+    return incoming.hasEnd != true || streamEnd != 0 && !transfer.job.hasBody
+      || transfer.life.received < incoming.byteCount
+  }
+}

@@ -1,13 +1,12 @@
 #if os(Linux)
+  import CurlEngine
   import Foundation
   import TestSupport
 
   /// Frames of HTTP/2 as an answer, most of them not in order; the same for the same seed and number.
   struct FrameSequence: Sendable {
     /// Whether a body that has no `content-length` must have come to its END_STREAM.
-    ///
-    /// libcurl before 8.0.1 takes one for whole that its connection ends, where something else is wrong with that.
-    static let requiresEndOfStream = false
+    static let requiresEndOfStream = CurlLibrary.knowsStreamEnds
 
     /// As ``HTTP2Server`` has them.
     private(set) var steps: [String]

@@ -26,11 +26,15 @@
       private static let resets = (0..<14).flatMap { code in
         [
           Case(name: "RST_STREAM \(code) before the head", steps: ["reset:\(code)"], kind: kind(code)),
-          // NO_ERROR after the head cannot be told from END_STREAM before libcurl 8.0.1.
           Case(
             name: "RST_STREAM \(code) after the head", steps: ["head", "data:abc", "wait:5", "reset:\(code)"],
-            body: code == 0 && !FrameSequence.requiresEndOfStream ? "abc" : nil, kind: code == 13 ? nil : kind(code),
-            isEither: code == 0),
+            kind: code == 13 ? nil : kind(code)),
+          Case(
+            name: "RST_STREAM \(code) with the last bytes", steps: ["head", "wait:20", "data:abc", "reset:\(code)"],
+            kind: code == 13 ? nil : kind(code)),
+          Case(
+            name: "RST_STREAM \(code) with the whole answer", steps: ["head", "data:abc", "reset:\(code)"],
+            kind: code == 13 ? nil : kind(code)),
         ]
       }
 
@@ -79,6 +83,11 @@
 
       private static let others = [
         Case(name: "DATA after END_STREAM", steps: ["head", "last:ok", "data:more"], body: "ok", isEither: true),
+        Case(
+          name: "trailers, and a frame that breaks the connection",
+          steps: ["head", "wait:20", "data:hello", "trailer:x-sum=1", "frame:2:4:0:8000000100"], body: "hello",
+          isEither: true),
+        Case(name: "RST_STREAM after the whole answer", steps: ["head", "last:ok", "reset:0"], body: "ok"),
         Case(name: "trailers", steps: ["head", "data:ok", "trailer:x-sum=1"], body: "ok"),
         Case(name: "an interim response", steps: ["head:103", "head", "last:ok"], body: "ok"),
         Case(name: "a length that is too long", steps: ["head:200:content-length=3", "last:ok"], kind: violation),
