@@ -1,4 +1,5 @@
 import CMartletShim
+import MartletBase
 
 /// Which connections libcurl must not use again after a failed transfer.
 enum FailedConnections {
@@ -19,21 +20,17 @@ extension CurlLoop {
   /// Call it before libcurl works again, which may use the connection for another transfer at once.
   func discardConnection(of handle: CurlHandle, after code: CInt) {
     guard !FailedConnections.isReusable(after: code, isMultiplexed: handle.isMultiplexed),
-      let socket = handle.keptSocket, isOwn(socket, of: handle)
+      let name = handle.connectionName, let socket = handle.keptSocket
+    else { return }
+    // From 8.14 on, libcurl may report the socket of the handle's previous transfer. Another transfer may use it.
+    let port = martlet_easy_number(handle.easy, CInt(martlet_info_local_port))
+    guard port > 0, martlet_socket_port(socket) == port,
+      !handles.values.contains(where: { $0 !== handle && $0.connectionName == name })
     else { return }
     if code == 55 { handle.readAlert(from: socket) }  // SEND_ERROR
+    // From 8.14 on, libcurl may choose an HTTP/2 connection whose socket has ended.
+    if handle.isMultiplexed { broken[name] = () }
     giveUp(socket)
-  }
-
-  /// Whether a socket that libcurl has kept belongs to the connection of the handle's transfer, and to no other's.
-  ///
-  /// From 8.14 on, libcurl may report the socket of the handle's previous transfer. Another transfer may use it.
-  private func isOwn(_ socket: CInt, of handle: CurlHandle) -> Bool {
-    // libcurl also keeps an HTTP/2 connection that failed before it could send.
-    guard let name = handle.connectionName else { return handle.newSockets.contains(socket) }
-    let port = martlet_easy_number(handle.easy, CInt(martlet_info_local_port))
-    return port > 0 && martlet_socket_port(socket) == port
-      && !handles.values.contains { $0 !== handle && $0.connectionName == name }
   }
 
   func isReadable(_ socket: CInt) -> Bool { withUnsafePointer(to: socket) { martlet_is_any_readable($0, 1) } }
