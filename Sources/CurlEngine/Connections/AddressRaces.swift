@@ -46,6 +46,8 @@ struct AddressRaces {
   static let delay: Int64 = 250_000
   /// The maximum number of addresses tried in addition to libcurl's.
   static let maximumAddresses = 16
+  /// The number of sockets of all races from which on each race has only one.
+  static let maximumSockets = 32
   /// For how long a silent address is remembered, in microseconds: as long as libcurl remembers the host's addresses.
   static let memory: Int64 = 60_000_000
 
@@ -210,6 +212,14 @@ struct AddressRaces {
     races[owner]?.number = number
     appointments.append(Appointment(time: now + Self.delay, number: number, step: .next(owner)))
     return address
+  }
+
+  /// Removes and returns the oldest socket of a race if there are too many sockets; it is to be closed.
+  mutating func makeRoom(for owner: Owner) -> CInt? {
+    guard owners.count >= Self.maximumSockets else { return nil }
+    guard let oldest = races[owner]?.sockets.min(by: { $0.value.start < $1.value.start }) else { return nil }
+    forget(oldest.key)
+    return oldest.key
   }
 
   /// Notes a race's own socket.

@@ -5,7 +5,6 @@ extension CurlLoop {
   /// Creates a socket for an address that libcurl chose.
   func newSocket(for handle: CurlHandle, to address: UnsafeMutableRawPointer) -> CInt {
     let socket = martlet_socket_new(address)
-    if socket >= 0 { handle.newSockets.append(socket) }
     guard !CurlLibrary.racesAddresses, !connections.hasUnixSocket, socket >= 0 else { return socket }
     guard let name = SocketAddress(address) else { return socket }
     addresses.opened(socket, name, by: handle.easy, at: martlet_microseconds())
@@ -85,6 +84,7 @@ extension CurlLoop {
     guard let handle = handles[owner], let like = addresses.connecting(owner).first else { return }
     while let address = addresses.takeNext(owner, at: martlet_microseconds()) {
       guard handle.allows(address) else { continue }
+      if let oldest = addresses.makeRoom(for: owner) { martlet_close(oldest) }
       let socket = martlet_connect(address.bytes, CInt(address.bytes.count), like, connections.interface != nil)
       guard socket >= 0 else { continue }
       guard martlet_poll_watch(poll, socket, 2, true) else { return martlet_close(socket) }

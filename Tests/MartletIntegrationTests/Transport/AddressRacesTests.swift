@@ -20,6 +20,13 @@
       races.begin(owner, Array(Self.addresses.prefix(count)), at: Self.delay)
     }
 
+    /// Begins a race between two addresses, which the second one wins.
+    private mutating func raceWonBySecond(reportedWith port: CInt? = nil) {
+      race(2)
+      races.moved(5, to: Self.addresses[1], at: Self.delay, reportedWith: port)
+      _ = races.connected(5, at: Self.delay)
+    }
+
     @Test mutating func `a socket is silent after 250 ms`() {
       defer { owner.deallocate() }
       #expect(races.isEmpty && races.time == nil)
@@ -112,11 +119,9 @@
 
     @Test mutating func `the address in use is known until its socket closes`() {
       defer { owner.deallocate() }
-      race(2)
       #expect(races.actual("10.0.0.1", localPort: 4_000) == nil)
 
-      races.moved(5, to: Self.addresses[1], at: Self.delay, reportedWith: 4_000)
-      _ = races.connected(5, at: Self.delay)
+      raceWonBySecond(reportedWith: 4_000)
 
       #expect(races.actual("10.0.0.1", localPort: 4_000) == "10.0.0.2")
       #expect(races.actual("10.0.0.1", localPort: 4_001) == nil)
@@ -128,19 +133,15 @@
 
     @Test mutating func `an address that libcurl reports itself is not replaced`() {
       defer { owner.deallocate() }
-      race(2)
 
-      races.moved(5, to: Self.addresses[1], at: Self.delay)
-      _ = races.connected(5, at: Self.delay)
+      raceWonBySecond()
 
       #expect(races.actual("10.0.0.1", localPort: 4_000) == nil && races.isEmpty)
     }
 
     @Test mutating func `an address that connects is not silent any longer`() {
       defer { owner.deallocate() }
-      race(2)
-      races.moved(5, to: Self.addresses[1], at: Self.delay)
-      _ = races.connected(5, at: Self.delay)
+      raceWonBySecond()
 
       races.opened(5, Self.addresses[0], by: owner, at: Self.delay)
       _ = races.connected(5, at: Self.delay)
@@ -160,6 +161,35 @@
       #expect(races.time == 3 * Self.delay)
       races.opened(6, Self.addresses[1], by: owner, at: 2 * Self.delay)
       #expect(races.time == 2 * Self.delay)
+    }
+
+    @Test func `many races at once have few sockets`() {
+      var races = AddressRaces()
+      let owners = (0..<40).map { _ in UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1) }
+      defer { owners.forEach { $0.deallocate() } }
+      var open: Set<CInt> = []
+      var (next, most) = (CInt(1_000), 0)
+      for (index, owner) in owners.enumerated() {
+        races.opened(CInt(index), Self.addresses[0], by: owner, at: 0)
+        races.begin(owner, Self.addresses, at: Self.delay)
+      }
+
+      // The last addresses are tried as well.
+      var tried = 0
+      for round in 1...20 {
+        let now = Int64(round) * Self.delay
+        for owner in owners {
+          guard let address = races.takeNext(owner, at: now) else { continue }
+          if let oldest = races.makeRoom(for: owner) { open.remove(oldest) }
+          races.started(next, address, for: owner, at: now)
+          open.insert(next)
+          (next, tried, most) = (next + 1, tried + 1, max(most, open.count))
+        }
+      }
+
+      #expect(tried == owners.count * AddressRaces.maximumAddresses)
+      #expect(most == owners.count, "\(most)")
+      #expect(Set(owners.flatMap { races.end($0) }) == open)
     }
   }
 #endif
