@@ -80,7 +80,8 @@ extension CurlTransfer {
     guard isSpoiled || socket.map(Self.hasUnread) == true else { return true }
     // It must not become the response.
     _ = life.takeUndecided()
-    violate(ResponseHeadReader.Problem(message: "bytes followed the response to a step of the authentication"))
+    let message = "bytes followed the response to a step of the authentication, or one of its fields was folded"
+    violate(ResponseHeadReader.Problem(message: message))
     return false
   }
 
