@@ -251,14 +251,20 @@ enum DecodingProblem {
 
   /// Tells a malformed document from one with a number that does not fit its type; Foundation does not.
   private static func malformation(of document: Data) -> String {
-    do throws(JSONParser.Problem) {
-      let root: JSONNode = try JSONParser.tree(of: document, maximumDepth: JSONDocument.maximumDepth)
-      let suspect = root.reversedPathOfLargeNumber.map {
-        "the first that Int cannot hold is at \(place($0.reversed()))"
+    func misfit(isLenient: Bool) throws(JSONParser.Problem) -> String? {
+      let root: JSONNode = try JSONParser.tree(
+        of: document, isLenient: isLenient, maximumDepth: JSONProbe.maximumDepth + JSONParser.maximumDepth)
+      return root.reversedPathOfLargeNumber.map {
+        "a number does not fit its type: the first that Int cannot hold is at \(place($0.reversed()))"
       }
-      return "a number does not fit its type: \(suspect ?? "each fits Int")"
+    }
+    do throws(JSONParser.Problem) {
+      return try misfit(isLenient: false) ?? "a number does not fit its type: each fits Int"
     } catch {
-      return "malformed: \(error.message)"
+      let malformed = "malformed: \(error.message)"
+      // A malformed string fails only a model that reads it, so a number can be the reason.
+      guard let number = try? misfit(isLenient: true) else { return malformed }
+      return "\(malformed), or \(number)"
     }
   }
 

@@ -55,6 +55,23 @@ struct JSONParser {
     return value
   }
 
+  /// Parses the value at an index of a text.
+  static func node(in bytes: [UInt8], at index: Int) throws(Problem) -> JSONNode {
+    var parser = JSONParser(bytes: bytes, isLenient: false, maximumDepth: maximumDepth, index: index)
+    let node: JSONNode = try parser.value()
+    parser.skipBlanks()
+    switch parser.next {
+    case nil, UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): return node
+    default: throw parser.problem("unexpected data after the value")
+    }
+  }
+
+  /// Parses the name of a member at an index of a text, leniently.
+  static func name(in bytes: [UInt8], at index: Int) -> String {
+    var parser = JSONParser(bytes: bytes, isLenient: true, maximumDepth: 0, index: index)
+    return (try? parser.string()) ?? ""
+  }
+
   private func problem(_ message: String) -> Problem { Problem(reason: message, index: index) }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }

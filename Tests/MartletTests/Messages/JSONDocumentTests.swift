@@ -173,11 +173,101 @@ import Testing
     #expect(error?.message.hasSuffix("malformed: expected a value, at byte 7") == true)
   }
 
+  // MARK: Parts that are not read
+
+  private struct OneInt: Decodable { var v: Int }
+  private struct Meta<Value: Decodable>: Decodable {
+    struct Row: Decodable { var i: Int }
+    var v: Value
+    var rows: [Row]
+  }
+
+  private static let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
+
+  /// Texts with an odd part; with `v` as the value it is a number.
+  private static let odd: [Data] =
+    [
+      #"{"note":"\ud83d","v":1}"#, #"{"x":[{"note":"\udc00\\"}],"v":1}"#,
+      #"{"v":1,}"#, #"{"x":[1,2,],"v":1}"#, #"{"x":{"y":"]}\"{[",},"v":1 , }"#, "{\"x\":\(deep),\"v\":1}",
+      #"{"x":01,"y":1e,"v":1}"#, #"{"x":"\q","v":1}"#, "\u{FEFF}{\"v\":1}", " \r\n\t{ \"v\" :\n1 }\n",
+      #"{"\u0076":1}"#, #"{"v":1,"v":{}}"#, #"{"x":[[],{}],"v":1,"y":[{"v":2}]}"#, #"{"v":01}"#, #"{"v":1.}"#,
+      #"{"v":1}"#, #"{"v":"#, #"{"v":1}}"#, #"{"v":-}"#, #"{"x":"a\tb","v":1}"#, "{\"x\":\"a\tb\",\"v\":1}",
+    ].map { Data($0.utf8) } + [
+      Data("{\"x\":\"".utf8) + [0xFF, 0xC3] + Data("\",\"v\":1}".utf8), data("{\"v\":1}", .utf16),
+      data("{\"v\":1}", .utf16BigEndian), data("{\"v\":1}", .utf16LittleEndian), data("{\"v\":1}", .utf32),
+      data("{\"v\":1}", .utf32BigEndian), data("{\"é\":\"é\",\"v\":1}", .utf32LittleEndian),
+    ]
+
+  private static func data(_ text: String, _ encoding: String.Encoding) -> Data { text.data(using: encoding) ?? Data() }
+
+  @Test(arguments: odd) func `a value is found wherever a number is`(text: Data) {
+    let number = try? JSONDecoder().decode(OneInt.self, from: text).v
+    let value = try? HTTPResponse(status: .ok, body: text).json(Wrap.self).v
+
+    #expect(value?.int == number, "\(String(decoding: text, as: UTF8.self))")
+  }
+
+  @Test func `most of the odd texts are taken`() {
+    #expect(Self.odd.count { (try? JSONDecoder().decode(OneInt.self, from: $0)) != nil } >= 20)
+  }
+
+  @Test func `takes a document without the outermost braces`() throws {
+    let decoder = JSONDecoder()
+    decoder.assumesTopLevelDictionary = true
+
+    #expect(try Self.decode(Wrap.self, #""v": [1, {"v": 2}]"#, decoder).v == [1, ["v": 2]])
+  }
+
+  @Test func `a value in UTF-16 may be as deep as one in UTF-8`() throws {
+    let text = "{\"v\":" + String(repeating: "[", count: 100) + String(repeating: "]", count: 100) + "}"
+
+    for encoding in [String.Encoding.utf16BigEndian, .utf16LittleEndian, .utf32BigEndian, .utf32LittleEndian] {
+      #expect(try HTTPResponse(status: .ok, body: Self.data(text, encoding)).json(Wrap.self).v.array?.count == 1)
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"v":"\ud83d"}"#, "lone surrogate in a string"), (#"{"v":[{"\udc00":1}]}"#, "lone surrogate in a string"),
+    (#"{"v":[1,]}"#, "expected a value"), (#"{"v":01}"#, "unexpected data after the value"),
+  ])
+  func `rejects a value that is malformed itself`(text: String, reason: String) {
+    let error = #expect(throws: HTTPError.self) { try Self.decode(Wrap.self, text) }
+
+    #expect(error?.message.hasSuffix("malformed at .v: \(reason)") == true, "\(error?.message ?? "")")
+  }
+
+  @Test func `lists only the parts on the way to a value`() throws {
+    let rows = (0..<1_000).map { "{\"i\":\($0)}" }.joined(separator: ",")
+    var index = JSONIndex(Data(#"{"s":"\"]}\\","rows":[\#(rows)],"a":[{"v":7}]}"#.utf8))
+
+    #expect(try index.value(at: ["a", 0, "v"].map { Self.key($0) }, nil) == 7)
+    #expect(index.listedCount == 3)
+    #expect(try index.value(at: ["rows", 999, "i"].map { Self.key($0) }, nil) == 999)
+    #expect(try index.value(at: ["rows", 1_000].map { Self.key($0) }, nil) == nil)
+    #expect(index.listedCount == 5)
+  }
+
+  private static func key(_ value: JSONValue) -> any CodingKey {
+    value.int.map { JSONNode.Key(intValue: $0) } ?? JSONNode.Key(stringValue: value.string ?? "")
+  }
+
+  @Test func `a small value beside many rows costs less than decoding the rows`() throws {
+    let rows = (0..<20_000).map { "{\"i\":\($0)}" }.joined(separator: ",")
+    let body = Data("{\"v\":1,\"rows\":[\(rows)]}".utf8)
+    _ = try JSONDecoder().decode(Meta<Int>.self, from: body)
+
+    let number = try Self.cpuTime { _ = try JSONDecoder().decode(Meta<Int>.self, from: body) }
+    let value = try Self.cpuTime { _ = try HTTPResponse(status: .ok, body: body).json(Meta<JSONValue>.self) }
+
+    #expect(value < 3 * number, "\(number) \(value)")
+  }
+
   // MARK: Malformed, or a number that does not fit
 
   @Test(arguments: [
     (#"{"a":1.5}"#, "a number does not fit its type: the first that Int cannot hold is at .a"),
     (#"{"a":1,"b":9223372036854775808}"#, "a number does not fit its type: the first that Int cannot hold is at .b"),
+    (#"{"a":"\ud83d"}"#, "not a Int at .a"),
     (#"{"a":1"#, "malformed: expected a comma or the end of the object, at byte 6"),
     (#"{"a":tru}"#, "malformed: expected a value, at byte 5"),
     (#"{"a":"x"}"#, "not a Int at .a"),
@@ -188,6 +278,18 @@ import Testing
 
     #expect(error?.message.hasSuffix(": \(expected)") == true, "\(error?.message ?? "")")
     #expect(ofEvent?.message.hasSuffix(": \(expected)") == true, "\(ofEvent?.message ?? "")")
+  }
+
+  @Test func `a malformed string that nobody reads may be the reason, or the number`() {
+    struct A: Decodable { let a: Int }
+    let text = #"{"a":9223372036854775808,"b":"\ud83d"}"#
+
+    let error = #expect(throws: HTTPError.self) { try Self.decode(A.self, text) }
+
+    let expected =
+      "malformed: lone surrogate in a string, at byte 36, or a number does not fit its type: the first that Int cannot "
+      + "hold is at .a"
+    #expect(error?.message.hasSuffix(": \(expected)") == true, "\(error?.message ?? "")")
   }
 
   @Test func `a number that fits Int but not its type has no place`() {

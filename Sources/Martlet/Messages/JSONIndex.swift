@@ -1,0 +1,150 @@
+import Foundation
+
+/// The places of the values in a text that `JSONDecoder` has scanned, and so found to be well-formed.
+///
+/// One scan notes where each array and object ends. The parts of one of them are listed once a path leads through it,
+/// which skips the arrays and objects in it. So the time is linear for any number of paths, and other parts cost little.
+struct JSONIndex {
+  /// The place of a value.
+  private struct Place {
+    let start: Int
+    /// The index of the first array or object that begins there or later.
+    let container: Int
+  }
+
+  private enum Parts {
+    case elements([Place])
+    /// The members by their names, and by the names that the decoder's key strategy makes of them; of members with the
+    /// same name the first one counts, as for Foundation.
+    case members([String: Place], renamed: [String: Place]?)
+  }
+
+  private let bytes: [UInt8]
+  /// The end of each array and object, and the index of the next one from there; in the order of their beginnings.
+  private var containers: [(end: Int, next: Int)] = []
+  /// The parts of the arrays and objects that a path led through.
+  private var parts: [Int: Parts] = [:]
+
+  /// The number of arrays and objects whose parts are listed.
+  var listedCount: Int { parts.count }
+
+  init(_ data: Data) {
+    bytes = Self.utf8(data)
+    var open: [Int] = []
+    var index = 0
+    while index < bytes.count {
+      switch bytes[index] {
+      case UInt8(ascii: "\""):
+        index = end(ofString: index)
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        open.append(containers.count)
+        containers.append((bytes.count, .max))
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        if let container = open.popLast() { containers[container] = (index + 1, containers.count) }
+      default: break
+      }
+      index += 1
+    }
+  }
+
+  /// The text in UTF-8 without a byte order mark; `JSONDecoder` takes UTF-16 and UTF-32 as well.
+  private static func utf8(_ data: Data) -> [UInt8] {
+    let start = Array(data.prefix(4))
+    guard start.count == 4 else { return Array(data) }
+    let encoding: String.Encoding
+    switch (start[0], start[1], start[2], start[3]) {
+    case (0, 0, 0xFE, 0xFF), (0, 0, 0, _): encoding = .utf32BigEndian
+    case (0xFF, 0xFE, 0, 0), (_, 0, 0, 0): encoding = .utf32LittleEndian
+    case (0xFE, 0xFF, _, _), (0, _, 0, _): encoding = .utf16BigEndian
+    case (0xFF, 0xFE, _, _), (_, 0, _, 0): encoding = .utf16LittleEndian
+    default: encoding = .utf8
+    }
+    // A string would replace octets that are not UTF-8.
+    let bytes = encoding == .utf8 ? Array(data) : Array((String(data: data, encoding: encoding) ?? "").utf8)
+    return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+  }
+
+  /// The value at a path, or `nil` if there is none.
+  mutating func value(at path: [any CodingKey], _ convert: JSONNode.Conversion?) throws(JSONMisfit) -> JSONValue? {
+    var place = Place(start: bytes.firstIndex { !Self.isSeparator($0) } ?? bytes.count, container: 0)
+    for (depth, key) in path.enumerated() {
+      guard let next = try part(key, of: place, path.prefix(depth), convert) else { return nil }
+      place = next
+    }
+    let node: JSONNode
+    do throws(JSONParser.Problem) {
+      node = try JSONParser.node(in: bytes, at: place.start)
+    } catch {
+      throw JSONMisfit(message: error.reason)
+    }
+    var path = path
+    return node.value(&path, convert)
+  }
+
+  private mutating func part(
+    _ key: any CodingKey, of place: Place, _ path: ArraySlice<any CodingKey>, _ convert: JSONNode.Conversion?
+  ) throws(JSONMisfit) -> Place? {
+    guard place.start < bytes.count, bytes[place.start] == UInt8(ascii: "{") || bytes[place.start] == UInt8(ascii: "[")
+    else { return nil }
+    if parts[place.container] == nil { parts[place.container] = listed(place, Array(path), convert) }
+    switch parts[place.container] {
+    case nil: return nil
+    case .elements(let elements):
+      guard let index = key.intValue, elements.indices.contains(index) else { return nil }
+      return elements[index]
+    case .members(let members, let renamed):
+      let asWritten = members[key.stringValue]
+      let found = renamed?[key.stringValue] ?? asWritten
+      // Foundation does not rename the keys of a dictionary, and a path does not tell a dictionary from a model.
+      if let asWritten, let found, asWritten.start != found.start {
+        throw JSONMisfit(message: "two members have the same name once their keys are converted")
+      }
+      return found
+    }
+  }
+
+  private func listed(_ place: Place, _ path: [any CodingKey], _ convert: JSONNode.Conversion?) -> Parts {
+    let isObject = bytes[place.start] == UInt8(ascii: "{")
+    var (names, places): ([String], [Place]) = ([], [])
+    let end = containers[place.container].end - 1
+    var (index, container) = (place.start + 1, place.container + 1)
+    while index < end {
+      let start = index
+      if Self.isSeparator(bytes[start]) {
+        index += 1
+        continue
+      }
+      if isObject, names.count == places.count {
+        index = self.end(ofString: start)
+        names.append(JSONParser.name(in: bytes, at: start))
+        continue
+      }
+      places.append(Place(start: start, container: container))
+      switch bytes[start] {
+      case UInt8(ascii: "\""): index = self.end(ofString: start)
+      case UInt8(ascii: "{"), UInt8(ascii: "["): (index, container) = containers[container]
+      default: while index < end, !Self.isSeparator(bytes[index]) { index += 1 }
+      }
+    }
+    guard isObject else { return .elements(places) }
+    func table(_ names: [String]) -> [String: Place] { Dictionary(zip(names, places)) { first, _ in first } }
+    return .members(table(names), renamed: convert.map { convert in table(names.map { convert(path, $0) }) })
+  }
+
+  private static func isSeparator(_ octet: UInt8) -> Bool {
+    switch octet {
+    case 0x20, 0x0A, 0x0D, 0x09, UInt8(ascii: ","), UInt8(ascii: ":"): true
+    default: false
+    }
+  }
+
+  /// The index after a string.
+  private func end(ofString start: Int) -> Int {
+    var index = start + 1
+    while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
+      index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+    }
+    return min(index + 1, bytes.count)
+  }
+}
