@@ -7,6 +7,14 @@ enum EntityTag {
     opaque(left).elementsEqual(opaque(right))
   }
 
+  /// Whether two tags have the same octets; equal strings may differ in theirs.
+  static func isIdentical(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+
+  /// Whether a tag identifies the representation with another tag, by strong comparison if it is strong.
+  static func identifies(_ tag: String, _ other: String) -> Bool {
+    isStrong(tag) ? isIdentical(tag, other) : isSame(tag, other)
+  }
+
   /// Whether the tag is strong and well-formed: equal tags then mean equal bytes.
   static func isStrong(_ tag: String) -> Bool {
     let octets = tag.utf8

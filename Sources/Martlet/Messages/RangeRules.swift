@@ -99,7 +99,7 @@ enum RangeRules {
     let haveSameSize = new.size != nil && new.size == known.size
     if let tag = known.entityTag, EntityTag.isStrong(tag) {
       guard let repeated = new.entityTag else { return "the ETag is missing" }
-      guard repeated == tag else { return "the ETag has changed" }
+      guard EntityTag.isIdentical(repeated, tag) else { return "the ETag has changed" }
       switch evidence {
       case .condition: return nil
       case .tagAndSize: return new.size == known.size ? nil : "the size is missing"
@@ -118,6 +118,19 @@ enum RangeRules {
     guard haveSameSize else { return "Last-Modified and the size are missing" }
     if let tag = new.entityTag, !EntityTag.isSame(tag, known.entityTag ?? "") { return "the ETag has changed" }
     return nil
+  }
+
+  /// Whether fields of both responses show different versions; absent fields show nothing.
+  static func contradicts(_ new: RepresentationVersion, _ known: RepresentationVersion) -> Bool {
+    func differs<Value>(
+      _ field: KeyPath<RepresentationVersion, Value?>, _ isSame: (_ new: Value, _ known: Value) -> Bool
+    ) -> Bool {
+      guard let new = new[keyPath: field], let known = known[keyPath: field] else { return false }
+      return !isSame(new, known)
+    }
+    let differsInCoding = !new.coding.isEmpty && !known.coding.isEmpty && new.coding != known.coding
+    return differsInCoding || differs(\.size, ==) || differs(\.digest, ==) || differs(\.lastModified, isSame)
+      || differs(\.entityTag, EntityTag.identifies)
   }
 
   private static func isSame(_ left: String, _ right: String) -> Bool {

@@ -66,13 +66,25 @@ enum SafeFilename {
   /// Shortens a name between characters and keeps its extension.
   static func cut(_ name: String, to bytes: Int = maximumBytes) -> String {
     guard name.utf8.count > bytes else { return name }
+    let (stem, end) = parts(name)
+    return String(trimmed(prefix(of: stem, bytes: bytes - end.utf8.count).unicodeScalars)) + end
+  }
+
+  /// Adds a number before the extension, such as in `a (1).txt`.
+  static func numbered(_ name: String, _ number: Int) -> String {
+    let (stem, end) = parts(name)
+    let mark = " (\(number))\(end)"
+    return prefix(of: stem, bytes: maximumBytes - mark.utf8.count) + mark
+  }
+
+  /// The name without its extension, and the extension with its dot.
+  private static func parts(_ name: String) -> (stem: Substring, end: String) {
     let scalars = name.unicodeScalars
     let dot = scalars.lastIndex(of: ".").flatMap { dot in
-      scalars[dot...].count <= maximumExtension && !scalars[dot...].contains(" ") ? dot : nil
+      let isExtension = dot > scalars.startIndex && scalars[dot...].count <= maximumExtension
+      return isExtension && !scalars[dot...].contains(" ") ? dot : nil
     }
-    let end = String(scalars[(dot ?? scalars.endIndex)...])
-    let stem = prefix(of: Substring(scalars[..<(dot ?? scalars.endIndex)]), bytes: bytes - end.utf8.count)
-    return String(trimmed(stem.unicodeScalars)) + end
+    return (Substring(scalars[..<(dot ?? scalars.endIndex)]), String(scalars[(dot ?? scalars.endIndex)...]))
   }
 
   private static func prefix(of text: Substring, bytes: Int) -> Substring {

@@ -24,7 +24,7 @@ enum Validators {
   }
 
   private static func only(_ headers: HTTPHeaders, _ name: String) -> String? {
-    let values = Set(headers[wires: name].map { String(FieldSyntax.trimmed($0)) })
-    return values.count == 1 ? values.first : nil
+    let values = headers[wires: name].map { String(FieldSyntax.trimmed($0)) }
+    return values.allSatisfy { EntityTag.isIdentical($0, values[0]) } ? values.first : nil
   }
 }

@@ -69,11 +69,22 @@ extension DiskCalls {
 
   /// The path up to its last slash, and the rest.
   ///
-  /// Compares octets, because a combining character after the slash hides it.
+  /// Compares octets, because a character before or after a slash may combine with it.
   static func split(_ path: String) -> (folder: String, name: String) {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path) }
     let start = path.utf8.index(after: slash)
     return (String(path[..<start]), String(path[start...]))
+  }
+
+  /// The path without a slash at its end, unless it is the root.
+  static func trimmed(_ path: String) -> String {
+    let octets = path.utf8
+    return octets.count > 1 && octets.last == UInt8(ascii: "/") ? String(Substring(octets.dropLast())) : path
+  }
+
+  /// The path of a name in a folder.
+  static func join(_ folder: String, _ name: String) -> String {
+    folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
   }
 
   /// The device number of a path's file system.

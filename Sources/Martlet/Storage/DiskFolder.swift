@@ -51,8 +51,7 @@ final class DiskFolder: Sendable {
 
   /// The absolute path of a folder, without a trailing slash, with which a symbolic link would be followed.
   static func path(_ folder: URL) -> String {
-    let path = folder.standardizedFileURL.path(percentEncoded: false)
-    return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    DiskCalls.trimmed(folder.standardizedFileURL.path(percentEncoded: false))
   }
 
   /// Creates a folder and its missing parents, for their owner only.
@@ -60,7 +59,7 @@ final class DiskFolder: Sendable {
   /// With `calls`, the names are synced, so that they survive a crash.
   static func make(_ path: String, syncingBy calls: ParentFolder.Calls? = nil) throws(HTTPError) {
     if DiskCalls.facts(path) != nil { return }
-    let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+    let parent = DiskCalls.trimmed(DiskCalls.split(path).folder)
     if !parent.isEmpty { try make(parent, syncingBy: calls) }
     let folder: ParentFolder? = if let calls { try ParentFolder(of: path, by: calls) } else { nil }
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw PrivateFile.error("cannot be made", path, errno) }

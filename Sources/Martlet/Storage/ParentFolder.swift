@@ -29,7 +29,8 @@ struct ParentFolder {
   /// A folder without read permission (mode 0300) is rejected, because its names cannot be synced. With `isThere`, it
   /// is accepted: no process of this user created the existing name without opening the folder first.
   init(of name: String, isThere: Bool = false, by calls: Calls = .system) throws(HTTPError) {
-    path = URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false)
+    let folder = DiskCalls.split(name).folder
+    path = folder.isEmpty ? "." : folder
     self.calls = calls
     let number = calls.open(path)
     descriptor = number >= 0 ? DiskDescriptor(number) : nil

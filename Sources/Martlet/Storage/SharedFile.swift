@@ -1,3 +1,4 @@
+import CMartletShim
 package import Foundation
 
 /// A file that several processes extend, such as a cassette, and the files beside it.
@@ -66,7 +67,7 @@ package enum SharedFile {
     for (index, segment) in segments.enumerated() {
       let isLast = index == segments.count - 1
       let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (isLast ? 0 : O_DIRECTORY)
-      let number = openat(file.number, segment, flags)
+      let number = martlet_above_streams(openat(file.number, segment, flags))
       guard number >= 0 else {
         // A link in place of a folder is not a folder.
         throw errno == ELOOP || errno == ENOTDIR ? .link : .unreadable

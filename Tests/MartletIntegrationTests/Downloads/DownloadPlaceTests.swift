@@ -30,6 +30,29 @@
       #expect(try Data(contentsOf: file) == Self.bytes)
     }
 
+    /// U+0600 and U+0301 are one character with the slash after or before them.
+    @Test func `folders and files may have names that combine with a slash`() async throws {
+      let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
+      let folder = try TemporaryFolder()
+      let inner = "\(folder.url.path)/x\u{600}"
+      #expect(mkdir(inner, 0o700) == 0)
+      let file = URL(filePath: "\(inner)/\u{301}a\u{600}")
+      let client = Lane.curl.client()
+
+      await #expect(throws: HTTPError.self) { try await client.download(.get(server.target), to: file) }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["x\u{600}"])
+      let unfinished = try #require(UnfinishedDownload.all(in: URL(filePath: inner, directoryHint: .isDirectory)).first)
+      #expect(unfinished.name == "\u{301}a\u{600}")
+      server.change { $0.cutsAfter = nil }
+      let done = try await client.download(.get(server.target), to: file)
+      let second = try await client.download(
+        .get(server.target), to: file, options: DownloadOptions { $0.overwrite = .rename })
+
+      #expect(done.resumedAt > 0)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: inner).count == 2)
+      #expect(try Data(contentsOf: second.url) == Self.bytes)
+    }
+
     @Test func `refuses a part file that another download is writing, even if it is writable by all`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("a.part")

@@ -91,7 +91,7 @@
       #expect(isRight && done.response.status == 206)
     }
 
-    @Test(arguments: Lane.engines, [503, 429, 403])
+    @Test(arguments: Lane.engines, [503, 429, 403, 200])
     func `downloads a file whose server refuses additional connections`(lane: Lane, status: Int) async throws {
       let bytes = FileServer.bytes(18 << 20)
       let seen = Shared(0)
@@ -101,7 +101,10 @@
             seen += 1
             return seen
           }
-          return 3...4 ~= number ? .init(status: status, fields: ["Content-Length": "4"], body: 0..<4) : head
+          guard 3...4 ~= number else { return head }
+          return status == 200
+            ? .init(status: 200, fields: ["ETag": "\"1\"", "Content-Length": "\(bytes.count)"], body: 0..<bytes.count)
+            : .init(status: status, fields: ["Content-Length": "4"], body: 0..<4)
         })
       let folder = try TemporaryFolder()
 
@@ -109,7 +112,9 @@
         .get(server.target), to: folder.url.appending(path: "a"), options: DownloadOptions { $0.segments = 3 })
 
       let isRight = try Data(contentsOf: done.url) == bytes
-      #expect(isRight && done.response.status == 206 && server.sent == Int64(bytes.count) + 8)
+      #expect(isRight && done.response.status == 206 && !server.ranges.contains(nil), "\(server.ranges)")
+      // The client closes the connections with whole files early.
+      if status != 200 { #expect(server.sent == Int64(bytes.count) + 8) }
     }
 
     @Test(.needs(.nginx, .apache), arguments: Lane.engines, Kind.allCases)

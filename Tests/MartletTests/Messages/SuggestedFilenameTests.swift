@@ -142,4 +142,14 @@ import Testing
     }
     #expect(count > texts)
   }
+
+  @Test(arguments: [
+    ("a.txt", "a (1).txt"), ("a", "a (1)"), (".a", ".a (1)"), ("v1.2 final", "v1.2 final (1)"),
+    ("\u{301}a\u{600}", "\u{301}a\u{600} (1)"),
+    (String(repeating: "é", count: 127), String(repeating: "é", count: 125) + " (1)"),
+    (String(repeating: "x", count: 251) + ".txt", String(repeating: "x", count: 247) + " (1).txt"),
+  ])
+  func `a number precedes the extension`(name: String, numbered: String) {
+    #expect(SafeFilename.numbered(name, 1) == numbered)
+  }
 }

@@ -42,7 +42,7 @@ public actor FileCredentialStore: CredentialStore {
   ///
   /// - Throws: ``HTTPError/Kind/file``, also if another process holds the lock.
   public func set(_ credential: Credential?, for space: ProtectionSpace) throws {
-    try DiskFolder.make(DiskFolder.path(url.deletingLastPathComponent()), syncingBy: .system)
+    try DiskFolder.make(DiskCalls.trimmed(DiskCalls.split(DiskFolder.path(url)).folder), syncingBy: .system)
     let lock = try FileLock(path + ".lock", patience: patience)
     defer { lock.release() }
     try removeUnfinished()

@@ -70,7 +70,8 @@ enum CacheDecision: Sendable, Equatable {
     guard asked.contains("If-Range") else { return true }
     let values = asked[wires: "If-Range"].map { String(FieldSyntax.trimmed($0)) }
     guard values.count == 1, asked.contains("Range") else { return false }
-    return [Validators.strongTag(entry.headers), Validators.strongDate(entry.headers)].contains(values[0])
+    return [Validators.strongTag(entry.headers), Validators.strongDate(entry.headers)].lazy.compactMap { $0 }
+      .contains { EntityTag.isIdentical($0, values[0]) }
   }
 
   /// The reason why an entry cannot be the response, even if it is fresh.

@@ -41,8 +41,8 @@ struct CacheEntry: Sendable, Equatable {
   }
 
   /// The validators of a conditional request (RFC 9110 §8.8).
-  var entityTag: String? { headers[wire: "ETag"] }
-  var lastModified: String? { headers["Last-Modified"].flatMap { HTTPDate($0) == nil ? nil : $0 } }
+  var entityTag: String? { Validators.tag(headers) }
+  var lastModified: String? { Validators.date(headers) }
   var hasValidator: Bool { entityTag != nil || lastModified != nil }
 
   /// The version of the representation that the stored bytes belong to.

@@ -66,28 +66,28 @@ enum CacheRules {
     return HTTPHeaders(stored.filter { !names.contains(FieldSyntax.lowercased($0.name)) } + fields)
   }
 
-  /// The entity tags for `If-None-Match`.
-  static func conditions(_ entries: [CacheEntry]) -> [String] {
-    Array(Set(entries.lazy.filter { $0.part == nil }.compactMap(\.entityTag))).sorted()
+  /// The entity tags for `If-None-Match`, if the revalidated entry has one.
+  ///
+  /// Otherwise other tags would hide its date (RFC 9110 §13.1.3).
+  static func conditions(_ entries: [CacheEntry], asked: Int) -> [String] {
+    guard entries[asked].entityTag != nil else { return [] }
+    return Array(Set(entries.lazy.filter { $0.part == nil }.compactMap(\.entityTag))).sorted()
   }
 
   /// The entries that a 304 confirms (RFC 9111 §4.3.4).
   ///
   /// With an entity tag, these are the entries with the same tag, by strong comparison if it is strong. Otherwise it is
-  /// the entry that was revalidated, unless its `Last-Modified` differs, or the request had several tags.
+  /// the entry that was revalidated, unless a field contradicts, or the request had several tags.
   static func confirmed(by headers: HTTPHeaders, _ entries: [CacheEntry], asked: Int) -> [Int] {
-    if let tag = headers[wire: "ETag"] {
-      let isStrong = EntityTag.isStrong(tag)
+    let new = RepresentationVersion(headers, size: nil)
+    if headers.contains("ETag") {
       return entries.indices.filter { index in
-        guard let own = entries[index].entityTag else { return false }
-        return isStrong ? own == tag : EntityTag.isSame(own, tag)
+        guard let tag = new.entityTag, let own = entries[index].entityTag else { return false }
+        return EntityTag.identifies(tag, own)
       }
     }
     // The server must send the tag that matched (RFC 9110 §15.4.5); without it, that could be any of them.
-    guard conditions(entries).count <= 1 else { return [] }
-    if let date = headers["Last-Modified"], entries[asked].lastModified != nil {
-      return entries[asked].lastModified == date ? [asked] : []
-    }
-    return [asked]
+    guard conditions(entries, asked: asked).count <= 1 else { return [] }
+    return RangeRules.contradicts(new, entries[asked].version) ? [] : [asked]
   }
 }

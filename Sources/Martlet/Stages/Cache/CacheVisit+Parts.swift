@@ -63,13 +63,12 @@ extension CacheVisit {
   /// Updates or invalidates the stored responses to `GET` after a `HEAD` (RFC 9111 §4.3.5).
   func receivedHead(_ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?) async {
     guard var candidate = previous, response.status.rawValue < 500, !policy.contains(.neverWrite) else { return }
-    let (new, old) = (response.headers, candidate.entry)
-    let isSame =
-      response.status.rawValue == old.status && (new["ETag"] == nil || new[wire: "ETag"] == old.entityTag)
-      && (new["Last-Modified"] == nil || new["Last-Modified"] == old.headers["Last-Modified"])
-      && (new.contentLength == nil || new.contentLength == old.size || old.headers["Content-Length"] == nil)
-    if isSame {
-      update(&candidate, new, askedAt: askedAt)
+    let new = RepresentationVersion(response.headers, size: response.headers.contentLength)
+    var known = candidate.entry.version
+    // The body may be decoded: the server sends another number of bytes.
+    if !candidate.entry.headers.contains("Content-Length") { known.size = nil }
+    if response.status.rawValue == candidate.entry.status, !RangeRules.contradicts(new, known) {
+      update(&candidate, response.headers, askedAt: askedAt)
       await save(candidate)
     } else {
       // The representation has changed for all identities.

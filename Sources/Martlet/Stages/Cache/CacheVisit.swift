@@ -222,7 +222,7 @@ final class CacheVisit: Sendable {
   ) async throws -> StreamedResponse {
     offer(candidates[index])
     var asking = request
-    let tags = CacheRules.conditions(candidates.map(\.entry))
+    let tags = CacheRules.conditions(candidates.map(\.entry), asked: index)
     if !tags.isEmpty { asking.headers[wire: "If-None-Match"] = tags.joined(separator: ", ") }
     if let date = candidates[index].entry.lastModified { asking.headers["If-Modified-Since"] = date }
     let askedAt = now

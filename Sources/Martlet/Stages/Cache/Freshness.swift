@@ -70,7 +70,7 @@ struct Freshness: Sendable, Equatable {
       return (max(0, end.timeIntervalSince(entry.date ?? entry.responseTime)), .expires)
     }
     guard CacheRules.isHeuristicallyCacheable(entry.status) || entry.control.has("public"),
-      let modified = entry.headers["Last-Modified"].flatMap({ HTTPDate($0)?.date })
+      let modified = entry.lastModified.flatMap({ HTTPDate($0)?.date })
     else { return (0, .none) }
     let guess = (entry.date ?? entry.responseTime).timeIntervalSince(modified) / 10
     return (min(max(0, guess), maximumGuess), .heuristic)

@@ -29,7 +29,7 @@ extension ClientCore {
       let part = try await PartFile.open(
         place.partPath, url: url.requestString, partition: call.settings.partition.authority,
         resume: order.options.resume)
-      part.change { $0.name = place.path.map { URL(filePath: $0).lastPathComponent } }
+      part.change { $0.name = place.path.map { DiskCalls.split($0).name } }
       let job = DownloadJob(
         part, order.options, isResumable: call.request.method == .get,
         DownloadProgress(timeline, order.progress))
@@ -67,12 +67,10 @@ extension ClientCore {
       if job.isComplete { return try judge(job, call) }
       do {
         try await share(job, call)
-        if job.isComplete { return try judge(job, call) }
-        job.continueAlone()
-      } catch let change as DownloadJob.Changed {
-        if job.isComplete { return try judge(job, call) }
-        try job.restart(change.reason)
-      }
+      } catch is DownloadJob.RangeMissing {}
+      if job.isComplete { return try judge(job, call) }
+      // Its next request shows whether the file has changed.
+      job.continueAlone()
     }
   }
 
@@ -95,7 +93,8 @@ extension ClientCore {
       } catch {
         try call.abortSource.check()
         switch error {
-        case is CancellationError, is DownloadJob.Changed: throw error
+        case is CancellationError: throw error
+        case let error as DownloadJob.RangeMissing where error.isOfOtherVersion: throw error
         case let error as HTTPError where error.kind == .file || error.kind == .bodyTooLarge: throw error
         default: return
         }

@@ -29,9 +29,10 @@ final class DownloadJob: Sendable {
     case helper
   }
 
-  /// The file on the server has changed while several connections fetch it.
-  struct Changed: Error {
-    var reason: String
+  /// The response to an additional connection does not contain its range.
+  struct RangeMissing: Error {
+    /// Whether the response is of another version of the file.
+    var isOfOtherVersion: Bool
   }
 
   /// A smaller part is not worth a request.
@@ -141,7 +142,7 @@ final class DownloadJob: Sendable {
   }
 
   /// Starts again with one connection; existing bytes are dropped when other ones arrive.
-  func restart(_ reason: String) throws {
+  private func restart(_ reason: String) throws {
     part.change { $0.describe([:], length: nil, isResumable: false) }
     try state.withLock { state in
       state.reserved = []
@@ -169,18 +170,17 @@ final class DownloadJob: Sendable {
     switch verdict {
     case .other: return false
     case .violation(let what): throw HTTPError(.protocolViolation, what, phase: .receiving)
-    case .restart(let reason):
-      guard role == .first else { throw Changed(reason: reason) }
-      try restart(reason)
+    case .restart where role == .helper, .whole where role == .helper:
+      // Only the call itself drops bytes: an additional connection may reach another server, or one without ranges.
+      throw RangeMissing(
+        isOfOtherVersion: DownloadRules.isOfOtherVersion(response.status, response.headers, record: part.record))
+    case .restart(let reason): try restart(reason)
     case .complete(let size):
       part.change { $0.length = size }
       state.withLock { $0.isComplete = true }
       keep(response)
-    case .whole(let length):
-      guard role == .first else { throw Changed(reason: "the file has changed") }
-      try await receiveWhole(response, length)
-    case .part(let range, let size):
-      try await receivePart(response, range, size, work)
+    case .whole(let length): try await receiveWhole(response, length)
+    case .part(let range, let size): try await receivePart(response, range, size, work)
     }
     return true
   }

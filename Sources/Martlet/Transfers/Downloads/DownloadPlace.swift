@@ -34,13 +34,13 @@ struct DownloadPlace: Sendable {
     // A symbolic link stays, and the file that it names is replaced.
     let targetPath = isFolder ? named : try DiskCalls.resolved(named)
     let (parent, last) = DiskCalls.split(targetPath)
-    folder = isFolder ? named : parent.utf8.count > 1 ? String(parent.dropLast()) : parent
+    folder = isFolder ? named : DiskCalls.trimmed(parent)
     isFindable = destination != nil
     path = isFolder ? nil : targetPath
     overwrite = options.overwrite ?? (isFolder ? .rename : .replace)
     try Self.check(self.folder)
     // Opened once before anything is sent, because the name of the finished file will be synced.
-    _ = try ParentFolder(of: Self.join(self.folder, "a"))
+    _ = try ParentFolder(of: DiskCalls.join(self.folder, "a"))
     guard isFolder || last.utf8.count <= SafeFilename.maximumBytes else {
       throw HTTPError(
         .file,
@@ -70,25 +70,19 @@ struct DownloadPlace: Sendable {
       let fingerprint = Self.fingerprint(of: last)
       name = "\(SafeFilename.cut(last, to: Self.longestName - 1 - fingerprint.utf8.count))-\(fingerprint)"
     }
-    partPath = Self.join(partFolder, name + ".part")
+    partPath = DiskCalls.join(partFolder, name + ".part")
   }
 
   func name(for response: HTTPResponse?) -> String {
     if let path { return path }
     let name = response?.suggestedFilename ?? "download"
-    return isFindable
-      ? Self.join(folder, name) : Self.join(folder, "\(UUID().uuidString)-\(SafeFilename.cut(name, to: 150))")
+    return DiskCalls.join(folder, isFindable ? name : "\(UUID().uuidString)-\(SafeFilename.cut(name, to: 150))")
   }
 
   /// The numbered name to try if the first one is taken, such as `a (1).txt`.
   static func numbered(_ path: String, _ number: Int) -> String {
-    let url = URL(filePath: path)
-    let suffix = url.pathExtension.isEmpty ? "" : ".\(url.pathExtension)"
-    let stem = url.deletingPathExtension().lastPathComponent
-    // Limited to the maximum length of names in file systems.
-    var short = stem
-    while "\(short) (\(number))\(suffix)".utf8.count > SafeFilename.maximumBytes, !short.isEmpty { short.removeLast() }
-    return join(self.path(url.deletingLastPathComponent()), "\(short) (\(number))\(suffix)")
+    let (folder, name) = DiskCalls.split(path)
+    return folder + SafeFilename.numbered(name, number)
   }
 
   private static func check(_ folder: String) throws(HTTPError) {
@@ -101,12 +95,7 @@ struct DownloadPlace: Sendable {
   }
 
   private static func path(_ url: URL) -> String {
-    let path = url.path(percentEncoded: false)
-    return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-  }
-
-  private static func join(_ folder: String, _ name: String) -> String {
-    folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+    DiskCalls.trimmed(url.path(percentEncoded: false))
   }
 
   private static func fingerprint(of text: String) -> String {

@@ -63,6 +63,15 @@ enum DownloadRules {
     }
   }
 
+  /// Whether a response without the requested range is of another version of the file.
+  ///
+  /// No bytes depend on this, so a date without a size is enough.
+  static func isOfOtherVersion(_ status: HTTPStatus, _ headers: HTTPHeaders, record: PartRecord) -> Bool {
+    let size = status == .ok ? headers.contentLength : headers["Content-Range"].flatMap { ContentRange($0)?.size }
+    let version = RepresentationVersion(headers, size: size)
+    return RangeRules.difference(of: version, from: record.knownVersion, by: .condition) != nil
+  }
+
   /// Whether a 416 shows that all bytes of a file of unknown size exist already.
   ///
   /// A server that ignores `If-Range` may mean another version, so the validator must be repeated.

@@ -26,7 +26,7 @@ public struct UnfinishedDownload: Sendable {
       throw HTTPError(.file, "the folder \(PrivateFile.shown(path)) cannot be read")
     }
     return names.sorted().compactMap { name in
-      guard name.hasSuffix(".part") else { return nil }
+      guard name.utf8.suffix(5).elementsEqual(".part".utf8) else { return nil }
       return UnfinishedDownload(folder.appending(path: name, directoryHint: .notDirectory))
     }
   }

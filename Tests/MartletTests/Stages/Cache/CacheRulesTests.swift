@@ -69,6 +69,33 @@ import Testing
     #expect(CacheRules.confirmed(by: [:], [entries[0]], asked: 0) == [0])
   }
 
+  @Test func `revalidates a response without a tag by its date alone`() {
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    let entries = [FreshnessTests.entry(["ETag": "\"a\""]), FreshnessTests.entry(["Last-Modified": date])]
+    func confirmed(_ headers: HTTPHeaders) -> [Int] { CacheRules.confirmed(by: headers, entries, asked: 1) }
+
+    #expect(CacheRules.conditions(entries, asked: 0) == ["\"a\""] && CacheRules.conditions(entries, asked: 1) == [])
+    #expect(confirmed([:]) == [1] && confirmed(["Last-Modified": date]) == [1])
+    #expect(confirmed(["Last-Modified": "Sunday, 06-Nov-94 08:49:37 GMT"]) == [1])
+    #expect(confirmed(["Last-Modified": "Sun, 06 Nov 1994 08:49:38 GMT"]) == [])
+    #expect(confirmed(["ETag": "\"a\""]) == [0])
+  }
+
+  @Test func `different values of a validator count as none`() {
+    let two = HTTPHeaders([.init(name: "ETag", value: "\"a\""), .init(name: "ETag", value: "\"b\"")])
+    let entry = FreshnessTests.entry(["ETag": "\"a\""])
+
+    #expect(CacheRules.confirmed(by: two, [entry], asked: 0) == [])
+    #expect(FreshnessTests.entry(two).entityTag == nil && !FreshnessTests.entry(two).hasValidator)
+  }
+
+  @Test func `tags with different octets differ, even if their characters are the same`() {
+    let entry = FreshnessTests.entry(["ETag": "\"\u{E9}\""])
+
+    #expect(CacheRules.confirmed(by: ["ETag": "\"e\u{301}\""], [entry], asked: 0) == [])
+    #expect(CacheRules.confirmed(by: ["ETag": "\"\u{E9}\""], [entry], asked: 0) == [0])
+  }
+
   @Test(
     arguments: [
       ("Accept-Language", "en, de", "de,en", true), ("Accept-Language", "en, de", "EN, DE", true),

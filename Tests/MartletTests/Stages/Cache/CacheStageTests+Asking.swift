@@ -24,6 +24,61 @@ extension CacheStageTests {
     #expect(!second.finalRequest.headers.contains("Cache-Control"))
   }
 
+  @Test func `a variant without a tag is revalidated although another one has a tag`() async throws {
+    let modified = day.text
+    let transport = StubTransport { request in
+      var headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
+      guard request.headers["Accept-Language"] == "de" else {
+        return .status(.ok, headers: headers.replacing(with: ["ETag": "\"a\""]), body: Data("hello".utf8))
+      }
+      headers["Vary"] = "Accept-Language"
+      headers["Last-Modified"] = modified
+      let isSame = !request.headers.contains("If-None-Match") && request.headers["If-Modified-Since"] == modified
+      return isSame ? .status(.notModified, headers: headers) : .status(.ok, headers: headers, body: Data("hallo".utf8))
+    }
+    let client = client(transport)
+
+    for language in ["en", "de"] {
+      _ = try await client.get("http://a.test/x", headers: ["Accept-Language": language])
+      day.pass(100)
+    }
+    let second = try await client.get("http://a.test/x", headers: ["Accept-Language": "de"])
+
+    #expect(second.source == .revalidated && second.text == "hallo" && transport.requests.count == 3)
+  }
+
+  @Test(
+    arguments: [
+      (["ETag": "\"1\"", "Last-Modified": "Sunday, 06-Nov-94 08:49:37 GMT"], true),
+      (["ETag": "\"1\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:38 GMT"], false),
+      (["ETag": "W/\"1\""], true), (["ETag": "\"2\""], false), ([:], true),
+      (["Repr-Digest": "sha-256=:\(String(repeating: "A", count: 43))=:"], true),
+      (["Repr-Digest": "sha-256=:\(String(repeating: "B", count: 42))A=:"], false),
+      (["Content-Encoding": "gzip"], false), (["Content-Encoding": "br"], true), (["Content-Length": "5"], false),
+    ] as [(HTTPHeaders, Bool)])
+  func `a HEAD response freshens the stored one unless a field shows another version`(
+    fields: HTTPHeaders, isSame: Bool
+  ) async throws {
+    let stored: HTTPHeaders = [
+      "Cache-Control": "max-age=60", "ETag": "\"1\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",
+      "Content-Encoding": "br", "Content-Length": "6",
+      "Repr-Digest": "sha-256=:\(String(repeating: "A", count: 43))=:",
+    ]
+    let transport = StubTransport { request in
+      request.method == .head
+        ? .status(.ok, headers: fields.replacing(with: ["Cache-Control": "max-age=60"]))
+        : .status(.ok, headers: stored, body: Data("stored".utf8))
+    }
+    let client = client(transport) { $0.options = .decompression(.off) }
+
+    _ = try await client.get("http://a.test/x")
+    day.pass(100)
+    _ = try await client.head("http://a.test/x")
+    let second = try await client.get("http://a.test/x")
+
+    #expect(second.source == (isSame ? .cache : .network))
+  }
+
   // MARK: Codings
 
   @Test func `stores a partial response with a content coding only if decompression is off`() async throws {

@@ -85,6 +85,21 @@ import Testing
     }
   }
 
+  @Test func `a response without the range may be of the same version`() {
+    func isOther(_ status: Int, _ headers: HTTPHeaders, _ record: PartRecord = Self.record) -> Bool {
+      DownloadRules.isOfOtherVersion(HTTPStatus(rawValue: status), headers, record: record)
+    }
+    #expect(!isOther(200, ["ETag": "\"a\"", "Content-Length": "1000"]) && !isOther(200, ["ETag": "\"a\""]))
+    #expect(isOther(200, ["ETag": "\"b\"", "Content-Length": "1000"]) && isOther(200, ["Content-Length": "1000"]))
+    #expect(isOther(200, ["ETag": "\"a\"", "Content-Length": "999"]))
+    #expect(!isOther(206, ["ETag": "\"a\"", "Content-Range": "bytes 0-9/1000", "Content-Length": "10"]))
+    #expect(isOther(206, ["ETag": "\"a\"", "Content-Range": "bytes 0-9/999"]))
+    var dated = PartRecord(url: "http://a.test/")
+    dated.lastModified = "Sun, 06 Nov 1994 08:49:37 GMT"
+    #expect(!isOther(200, ["Last-Modified": "Sunday, 06-Nov-94 08:49:37 GMT"], dated))
+    #expect(isOther(200, ["Last-Modified": "Sun, 06 Nov 1994 08:49:38 GMT"], dated) && isOther(200, [:], dated))
+  }
+
   @Test func `accepts a 416 as completion only if the length matches`() {
     let all = DownloadWork(start: 1000, isRange: true, validator: "\"a\"")
     let complete: HTTPHeaders = ["Content-Range": "bytes */1000", "ETag": "\"a\""]
@@ -158,6 +173,11 @@ import Testing
     let text = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
     #expect(DigestField.sha256(["sha-256=:\(text):"]) == digits)
     #expect(DigestField.sha256(["sha-512=:AAAA:", "md5=:AA==:, SHA-256=:\(text):;x=1"]) == digits)
+    let other = "sha-256=:\(String(repeating: "A", count: 43))=:"
+    #expect(DigestField.sha256(["\(other), sha-256=:\(text):"]) == digits)
+    #expect(DigestField.sha256([other, "SHA-256=:\(text):"]) == digits)
+    #expect(DigestField.sha256(["sha-256=:\(text):;x=\"a, \(other)\""]) == digits)
+    #expect(DigestField.sha256(["sha-256=:\(text):, sha-256=:AAAA:"]) == nil)
     for field in ["", "sha-256", "sha-256=\(text)", "sha-256=:AAAA:", "sha-256=:::", "sha-1=:\(text):"] {
       #expect(DigestField.sha256([field]) == nil, "\(field)")
     }

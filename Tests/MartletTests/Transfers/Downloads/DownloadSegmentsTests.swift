@@ -20,6 +20,8 @@ import Testing
 
   private static func refusal(_ status: Int) throws -> StubResponse {
     guard status > 0 else { throw HTTPError(.connectionLost, "closed") }
+    // The same version, but no range.
+    guard status != 200 else { return .status(.ok, headers: ["ETag": "\"1\""], body: bytes) }
     return .status(HTTPStatus(rawValue: status), body: Data("busy".utf8))
   }
 
@@ -33,7 +35,7 @@ import Testing
     return try await client.download("https://a.test/a", to: file, options: DownloadOptions { $0.segments = 3 })
   }
 
-  @Test(arguments: [503, 429, 403, 0])
+  @Test(arguments: [503, 429, 403, 200, 0])
   func `a connection that the server accepts fetches the segments of those that it refuses`(status: Int) async throws {
     let folder = try TemporaryFolder()
     let (seen, refused) = (Shared(0), Log<Void>())
@@ -57,7 +59,7 @@ import Testing
     #expect(Set(ranges).count == ranges.count - 2 && ranges.count == 7, "\(ranges)")
   }
 
-  @Test(arguments: [503, 429, 403, 0])
+  @Test(arguments: [503, 429, 403, 200, 0])
   func `one connection fetches the rest if all additional ones are refused`(status: Int) async throws {
     let folder = try TemporaryFolder()
     let seen = Shared(0)
@@ -91,6 +93,27 @@ import Testing
     #expect(transport.requests.count == 5 && done.resumedAt == 4 << 20)
     let isRight = try Data(contentsOf: file) == Self.bytes
     #expect(isRight)
+  }
+
+  @Test(arguments: [200, 206])
+  func `another version on an additional connection drops no bytes`(status: Int) async throws {
+    let folder = try TemporaryFolder()
+    let seen = Shared(0)
+    let transport = StubTransport { request in
+      let number = seen.withLock { seen in
+        seen += 1
+        return seen
+      }
+      guard 2...4 ~= number else { return try Self.range(request) }
+      return status == 206
+        ? try Self.range(request, tag: "2") : .status(.ok, headers: ["ETag": "\"2\""], body: Self.bytes)
+    }
+
+    let done = try await Self.download(transport, to: folder.url.appending(path: "a"))
+
+    let isRight = try Data(contentsOf: done.url) == Self.bytes
+    #expect(isRight)
+    #expect(transport.requests.last?.headers["Range"] == "bytes=\(4 << 20)-")
   }
 
   @Test func `a changed file ends the other connections`() async throws {
