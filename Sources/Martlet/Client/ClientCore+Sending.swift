@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 extension ClientCore {
@@ -45,7 +46,7 @@ extension ClientCore {
       call = try begin(request, options: options, endpoint: endpoint, retryOf: retryOf, isManaged: true)
     } catch {
       result.resolve(finish(.failure(error)))
-      return RequestHandle(refused: request, error, result, again)
+      return RequestHandle(refused: request, error, retryOf: retryOf, result, again)
     }
     run(call, result, finish, work)
     return RequestHandle(call, result, again)
@@ -104,7 +105,10 @@ extension ClientCore {
     response.decoder = call.settings.configuration.decoder
     // The wait for a chunk that middleware creates ends with the call, as that for a chunk of an exchange.
     if !call.settings.isAbortAware { response.body = response.body.abortable(call.abortSource) }
-    if call.options.accepts.accepts(response.status) != true { _ = try await accepted(response, call) }
+    if call.options.accepts.accepts(response.status) != true {
+      // A closure that judges the response has read the body, so the collected one is delivered.
+      response.body = ResponseBody(try await accepted(response, call).body)
+    }
     return response
   }
 
@@ -167,7 +171,7 @@ extension ClientCore {
     // outbox.
     close()
     let outboxes = outboxes
-    let deadline = timeout.map { timeline.now() + $0 }
+    let deadline = timeout.map { timeline.now().adding($0) }
     for outbox in outboxes { outbox.beginClosing() }
     let killer = timeout.map { timeout in
       Task { [timeline] in

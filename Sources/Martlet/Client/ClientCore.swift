@@ -40,6 +40,8 @@ package final class ClientCore: Sendable {
   let meter: BandwidthMeter
   let outcomes = OutcomeHub()
   package let changes = ChangeSignal()
+  /// The snapshot at the end of a client whose activity is watched.
+  let lastSnapshot = SharedResult<ActivityMonitor.Snapshot>()
   private let rest = ChangeSignal()
   let callSessions = CallSessions()
   private let state: Locked<State>
@@ -56,7 +58,11 @@ package final class ClientCore: Sendable {
   }
 
   /// Ends the streams of activity.
-  deinit { changes.signal() }
+  deinit {
+    guard changes.isWatched else { return }
+    lastSnapshot.resolve(.success(snapshot()))
+    changes.signal()
+  }
 
   static func nextID() -> RequestID { RequestID(number: numbers.add(1, ordering: .relaxed).newValue) }
 

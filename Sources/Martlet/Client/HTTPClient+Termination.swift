@@ -1,5 +1,6 @@
 import MartletBase
 import Dispatch
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -16,7 +17,7 @@ extension HTTPClient {
   /// have without this function. Code that awaits the last responses runs for up to 0.25 s before that: a program with
   /// more to do uses ``waitForTermination(timeout:)``. A second `SIGTERM` ends the process at once. Several clients are
   /// drained at the same time. This function replaces an existing handler of the signal: a program with its own handler
-  /// calls ``drain(timeout:)`` there instead. Child processes ignore `SIGTERM` unless they set it otherwise.
+  /// calls ``drain(timeout:)`` there instead.
   ///
   /// - Parameter timeout: The maximum time to wait, after which running requests are cancelled; 10 s by default. The
   ///   sender of the signal may wait less: a service manager kills the process after some time.
@@ -36,8 +37,9 @@ extension HTTPClient {
   /// ```
   ///
   /// Clients with ``drainOnTermination(timeout:)`` are drained as well. The wait replaces an existing handler of the
-  /// signal, and a second `SIGTERM` ends the process at once. If the waiting task is cancelled, the wait ends, and the
-  /// client is not drained.
+  /// signal, and a second `SIGTERM` ends the process at once. If the waiting task is cancelled, the wait ends, and does
+  /// not drain the client; other waits and ``drainOnTermination(timeout:)`` still do. If several drain one client, the
+  /// longest timeout counts.
   ///
   /// - Parameter timeout: The maximum time to drain, after which running requests are cancelled; 10 s by default.
   public nonisolated func waitForTermination(timeout: Duration = .seconds(10)) async {
@@ -50,6 +52,8 @@ enum TerminationDrain {
   private struct Client: Sendable {
     weak var core: ClientCore?
     let timeout: Duration
+    /// The number of the wait that drains the client; `nil` for ``HTTPClient/drainOnTermination(timeout:)``.
+    let wait: Int?
   }
 
   private struct State {
@@ -57,6 +61,7 @@ enum TerminationDrain {
     var source: (any DispatchSourceSignal)?
     /// The number of callers that wait, and end the process themselves.
     var waiters = 0
+    var lastWait = 0
     var isEnding = false
   }
 
@@ -65,51 +70,63 @@ enum TerminationDrain {
 
   private static let state = Locked(State())
   private static let drained = SharedResult<Void>()
+  /// Whether the signal has arrived before its source was registered.
+  private static let isEarly = Atomic(false)
 
   static func wait(_ core: ClientCore, _ timeout: Duration) async {
-    add(core, timeout)
-    let isLate = state.withLock { state in
+    let id = state.withLock { state in
       state.waiters += 1
-      return state.isEnding
+      state.lastWait += 1
+      return state.lastWait
     }
-    if isLate { await core.drain(timeout) }
-    let isCancelled = (try? await drained.value()) == nil
+    if add(core, timeout, wait: id) { await core.drain(timeout) }
+    _ = try? await drained.value()
     state.withLock { state in
       state.waiters -= 1
-      if isCancelled { state.clients.removeAll { $0.core === core } }
+      state.clients.removeAll { $0.wait == id }
     }
   }
 
-  static func add(_ core: ClientCore, _ timeout: Duration) {
+  /// Registers a client; returns whether the signal has arrived before.
+  @discardableResult
+  static func add(_ core: ClientCore, _ timeout: Duration, wait: Int? = nil) -> Bool {
     state.withLock { state in
-      state.clients.removeAll { $0.core == nil || $0.core === core }
-      state.clients.append(Client(core: core, timeout: timeout))
-      guard state.source == nil else { return }
-      // Otherwise the signal would end the process before the source receives it.
-      signal(SIGTERM, SIG_IGN)
+      state.clients.removeAll { $0.core == nil || $0.core === core && $0.wait == wait }
+      state.clients.append(Client(core: core, timeout: timeout, wait: wait))
+      guard state.source == nil else { return state.isEnding }
+      // The source is registered on another thread, after which libdispatch's handler is in place, or kqueue sees the
+      // signal beside this one. Until then, the signal must neither end the process nor be lost.
+      isEarly.store(false, ordering: .relaxed)
+      signal(SIGTERM) { _ in TerminationDrain.isEarly.store(true, ordering: .relaxed) }
       let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global(qos: .userInitiated))
       source.setEventHandler { end() }
+      source.setRegistrationHandler { if isEarly.load(ordering: .relaxed) { end() } }
       source.resume()
       state.source = source
+      return false
     }
   }
 
   private static func end() {
-    let clients = state.withLock { state in
+    let clients: [Client]? = state.withLock { state in
+      guard !state.isEnding else { return nil }
       defer { (state.clients, state.isEnding) = ([], true) }
       return state.clients
     }
+    guard let clients else { return }
     // A second signal ends the process immediately.
     signal(SIGTERM, SIG_DFL)
     Task {
       await withDiscardingTaskGroup { group in
-        for client in clients {
-          guard let core = client.core else { continue }
-          group.addTask { await core.drain(client.timeout) }
+        let cores = clients.compactMap { client in client.core.map { (ObjectIdentifier($0), ($0, client.timeout)) } }
+        // The longest timeout of each client counts.
+        for (core, timeout) in Dictionary(cores, uniquingKeysWith: { $0.1 > $1.1 ? $0 : $1 }).values {
+          group.addTask { await core.drain(timeout) }
         }
       }
+      if state.withLock({ $0.waiters == 0 }) { try? await Timeline(ContinuousClock()).pause(rest) }
+      // A wait that began after the signal ends the process as well.
       guard state.withLock({ $0.waiters == 0 }) else { return drained.resolve(.success(())) }
-      try? await Timeline(ContinuousClock()).pause(rest)
       kill(getpid(), SIGTERM)
       // The signal does not end the first process of a container.
       usleep(200_000)

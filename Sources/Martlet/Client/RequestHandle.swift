@@ -6,7 +6,7 @@ import MartletBase
 public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   private enum Origin: Sendable {
     case call(Call)
-    case refused(HTTPRequest, any Error, RequestID)
+    case refused(HTTPRequest, any Error, RequestID, retryOf: RequestID?)
   }
 
   private let origin: Origin
@@ -25,10 +25,10 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
 
   /// Creates a handle for a request that the gate refused.
   init(
-    refused request: HTTPRequest, _ error: any Error, _ result: SharedResult<Output>,
+    refused request: HTTPRequest, _ error: any Error, retryOf: RequestID?, _ result: SharedResult<Output>,
     _ again: @escaping @Sendable (RequestID?) -> RequestHandle<Output>
   ) {
-    origin = .refused(request, error, ClientCore.nextID())
+    origin = .refused(request, error, ClientCore.nextID(), retryOf: retryOf)
     self.result = result
     self.again = again
   }
@@ -39,12 +39,17 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   public var id: RequestID {
     switch origin {
     case .call(let call): call.id
-    case .refused(_, _, let id): id
+    case .refused(_, _, let id, _): id
     }
   }
 
   /// The identifier of the call that this one repeats, or `nil`.
-  public var retryOf: RequestID? { call?.retryOf }
+  public var retryOf: RequestID? {
+    switch origin {
+    case .call(let call): call.retryOf
+    case .refused(_, _, _, let id): id
+    }
+  }
 
   /// The output of the request.
   ///
@@ -59,7 +64,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   public var state: RequestEvent.State {
     switch origin {
     case .call(let call): call.stage
-    case .refused(_, let error, _): .ended(.failed(error))
+    case .refused(_, let error, _, _): .ended(.failed(error))
     }
   }
 
@@ -70,7 +75,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   public var request: HTTPRequest {
     switch origin {
     case .call(let call): call.request
-    case .refused(let request, _, _): request
+    case .refused(let request, _, _, _): request
     }
   }
 

@@ -14,8 +14,10 @@ package final class ChangeSignal: Sendable {
 
   package init() {}
 
+  var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
+
   package func signal() {
-    guard watchers.load(ordering: .relaxed) > 0 else { return }
+    guard isWatched else { return }
     let waiters: Dictionary<Int, CheckedContinuation<Void, Never>>.Values? = state.withLock { state in
       state.version += 1
       guard !state.waiters.isEmpty else { return nil }

@@ -16,10 +16,12 @@
       }
     }
 
-    private static func open(_ isOpen: Shared<Bool>, after server: MockServer) async throws {
+    private static func open(
+      _ isOpen: Shared<Bool>, after server: MockServer, _ pause: Duration = .milliseconds(200)
+    ) async throws {
       #expect(await server.wait { $0.requests.count == 1 })
       // The child has sent itself the signal by now, or does before the response arrives.
-      try await Task.sleep(for: .milliseconds(200))
+      try await Task.sleep(for: pause)
       isOpen.withLock { $0 = true }
     }
 
@@ -87,6 +89,14 @@
       #expect(try folder.contents("result") == Data("last".utf8))
     }
 
+    @Test func `a signal right after drainOnTermination is not lost`() async throws {
+      await #expect(processExitsWith: .signal(SIGTERM)) {
+        HTTPClient.shared.drainOnTermination()
+        kill(getpid(), SIGTERM)
+        try await Task.sleep(for: .seconds(30))
+      }
+    }
+
     @Test func `a cancelled wait leaves the client open`() async throws {
       await #expect(processExitsWith: .exitCode(7)) {
         let client = HTTPClient()
@@ -96,6 +106,72 @@
         #expect(!client.core.isClosed)
         exit(7)
       }
+    }
+
+    @Test func `a cancelled wait leaves drainOnTermination in force`() async throws {
+      let isOpen = Shared(false)
+      let server = try Self.server(isOpen)
+      defer { server.stop() }
+      let folder = try TemporaryFolder()
+      async let child: Void = {
+        await #expect(processExitsWith: .signal(SIGTERM)) {
+          [path = folder.path("result") as String, url = server.url as String] in
+          let client = Lane.curl.client()
+          client.drainOnTermination()
+          let wait = Task { await client.waitForTermination() }
+          wait.cancel()
+          await wait.value
+          async let signal: Void = {
+            while client.activity.current.running.isEmpty { try? await Task.sleep(for: .milliseconds(2)) }
+            kill(getpid(), SIGTERM)
+          }()
+          let text = try await client.get(RequestTarget(url)).text
+          try Data(text.utf8).write(to: URL(filePath: path))
+          await signal
+          try await Task.sleep(for: .seconds(600))
+        }
+      }()
+      // Longer than the process would last without the drain.
+      try await Self.open(isOpen, after: server, .milliseconds(800))
+      await child
+
+      #expect(try folder.contents("result") == Data("last".utf8))
+    }
+
+    @Test(arguments: [false, true])
+    func `a wait drains the client even if a later wait is cancelled or shorter`(isCancelled: Bool) async throws {
+      let isOpen = Shared(false)
+      let server = try Self.server(isOpen)
+      defer { server.stop() }
+      let folder = try TemporaryFolder()
+      async let child: Void = {
+        await #expect(processExitsWith: .exitCode(7)) {
+          [path = folder.path("result") as String, url = server.url as String, isCancelled = isCancelled as Bool] in
+          let client = Lane.curl.client()
+          let work = Task {
+            let text = try await client.get(RequestTarget(url)).text
+            try Data(text.utf8).write(to: URL(filePath: path))
+          }
+          while client.activity.current.running.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+          // They register in this order, because they run on one actor.
+          let wait = Task { @MainActor in await client.waitForTermination(timeout: .seconds(50)) }
+          let other = Task { @MainActor in await client.waitForTermination(timeout: .milliseconds(1)) }
+          await Task { @MainActor in }.value
+          if isCancelled {
+            other.cancel()
+            await other.value
+          }
+          kill(getpid(), SIGTERM)
+          await wait.value
+          let isDrained = client.core.isClosed
+          try await work.value
+          exit(isDrained ? 7 : 8)
+        }
+      }()
+      try await Self.open(isOpen, after: server)
+      await child
+
+      #expect(try folder.contents("result") == Data("last".utf8))
     }
   }
 #endif

@@ -124,14 +124,43 @@ import Testing
     await reading.value
   }
 
-  @Test func `an indicator ends with the client and its last request`() async throws {
-    let crowd = Crowd()
+  @Test func `the last snapshot shows a client at rest, with all requests counted`() async throws {
+    let (clock, crowd) = (TestClock(advancing: .manually), Crowd())
+    var client: HTTPClient? = HTTPClient.stubbed(
+      StubTransport(withContext: { _, context in
+        await crowd.pass()
+        context.didReceive(1)
+        return .text("x")
+      }), clock: clock)
+    var handle = client?.start(.get("/1"))
+    await crowd.waitForArrivals(1)
+    let snapshots = try #require(client?.activity.snapshots)
+    let seen = Log<ActivityMonitor.Snapshot>()
+    let reading = Task { for await snapshot in snapshots { seen.add(snapshot) } }
+    await seen.wait(for: 1)
+
+    client = nil
+    crowd.open()
+    _ = try await handle?.value
+    handle = nil
+
+    await reading.value
+    #expect(seen.elements.map(\.running.count) == [1, 0])
+    let last = try #require(seen.elements.last)
+    #expect(last.totals.succeeded == 1 && last.totals.bytesReceived == 1)
+    #expect(last.byHost.isEmpty && last.bytesPerSecond == ActivityMonitor.Bandwidth())
+  }
+
+  @Test(arguments: [.zero, .milliseconds(250), Duration(attoseconds: .max)])
+  func `an indicator turns off and ends with the client and its last request`(hideAfter: Duration) async throws {
+    let (clock, crowd) = (TestClock(advancing: .manually), Crowd())
     var client: HTTPClient? = HTTPClient.stubbed(
       StubTransport { _ in
         await crowd.pass()
         return .text("x")
-      })
-    let indicator = try #require(client?.activity.indicator(hideAfter: .zero))
+      }, clock: clock)
+    clock.advance(by: .seconds(3600))
+    let indicator = try #require(client?.activity.indicator(hideAfter: hideAfter))
     let seen = Log<Bool>()
     let reading = Task { for await isOn in indicator { seen.add(isOn) } }
     await seen.wait(for: 1)
@@ -145,7 +174,7 @@ import Testing
     // The handle can repeat its request, so it refers to the client.
     handle = nil
     await reading.value
-    #expect(seen.elements.prefix(2) == [false, true])
+    #expect(seen.elements == [false, true, false])
   }
 
   @Test func `the events of a released outbox end with its last request`() async throws {

@@ -92,6 +92,59 @@ import Testing
     #expect(try await client.get("/").body.count == 1_000)
   }
 
+  /// The ways to read an accepted response as a stream.
+  enum Reading: CaseIterable {
+    case inAClosure, chunks, lines
+
+    func text(of client: HTTPClient, _ options: RequestOptions) async throws -> String {
+      switch self {
+      case .inAClosure: return try await client.stream(.get("/"), options: options) { try await $0.text }
+      case .chunks:
+        var bytes = Data()
+        for try await chunk in try await client.stream(.get("/"), options: options).body { bytes += chunk }
+        return String(decoding: bytes, as: UTF8.self)
+      case .lines:
+        var lines: [String] = []
+        let response = try await client.stream(.get("/"), options: options)
+        for try await line in response.lines(upTo: 100) { lines.append(line) }
+        return lines.joined()
+      }
+    }
+  }
+
+  @Test(arguments: Reading.allCases)
+  func `a streamed body arrives after a closure has judged the response`(_ reading: Reading) async throws {
+    let judged = Log<String>()
+    let client = Self.client {
+      let pieces = Log<Int>()
+      return ResponseBody {
+        pieces.add(1)
+        return pieces.count < 3 ? Data("ab".utf8) : nil
+      }
+    }
+
+    let text = try await reading.text(
+      of: client,
+      .accepts(
+        .when {
+          judged.add($0.text)
+          return true
+        }))
+
+    #expect(text == "abab")
+    #expect(judged.elements == ["abab"])
+  }
+
+  @Test func `maximumBodyBytes limits a streamed body that a closure judges`() async throws {
+    let client = Self.client { Body.endless.body }
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await client.stream(.get("/"), options: .accepts(.when { _ in true })) { try await $0.text }
+    }
+
+    #expect(error?.kind == .bodyTooLarge)
+  }
+
   @Test func `the total limit ends a streamed body that never arrives`() async throws {
     let (clock, gate) = (TestClock(advancing: .manually), Gate())
     let client = Self.client(clock: clock) {

@@ -50,6 +50,8 @@ public protocol Endpoint: Sendable {
   func decode(_ response: HTTPResponse) throws -> Output
 
   /// Maps an error to another error or to an output; throws it unchanged by default.
+  ///
+  /// The request has failed even with an output: the state and the events of its handle report the error.
   func recover(from error: HTTPError) throws -> Output
 }
 
@@ -68,10 +70,13 @@ extension Endpoint {
   ///
   /// - Throws: The error of ``prepare(_:)``.
   public func request() throws -> HTTPRequest {
-    var request = HTTPRequest(method, target, query: query, headers: headers, body: body)
+    var request = unprepared
     try prepare(&request)
     return request
   }
+
+  /// The request before ``prepare(_:)``.
+  var unprepared: HTTPRequest { HTTPRequest(method, target, query: query, headers: headers, body: body) }
 }
 
 extension Endpoint where Output: Decodable {

@@ -148,7 +148,8 @@ extension ClientCore {
 
   /// Starts an endpoint's managed request.
   func start<E: Endpoint>(
-    _ endpoint: E, above: RequestOptions = RequestOptions(), below: RequestOptions = RequestOptions()
+    _ endpoint: E, above: RequestOptions = RequestOptions(), below: RequestOptions = RequestOptions(),
+    retryOf: RequestID? = nil
   ) -> RequestHandle<E.Output> {
     let finish: @Sendable (Result<E.Output, any Error>) -> Result<E.Output, any Error> = { [self] result in
       do {
@@ -161,13 +162,13 @@ extension ClientCore {
     }
     do {
       return start(
-        try endpoint.request(), options: above.over(endpoint.options).over(below), endpoint: E.self,
+        try endpoint.request(), options: above.over(endpoint.options).over(below), endpoint: E.self, retryOf: retryOf,
         decode: { try endpoint.output(of: $0) }, finish: finish)
     } catch {
       let result = SharedResult<E.Output>()
       result.resolve(finish(.failure(error)))
-      return RequestHandle(refused: HTTPRequest(endpoint.method, endpoint.target), error, result) { [self] _ in
-        start(endpoint, above: above, below: below)
+      return RequestHandle(refused: endpoint.unprepared, error, retryOf: retryOf, result) { [self] id in
+        start(endpoint, above: above, below: below, retryOf: id)
       }
     }
   }

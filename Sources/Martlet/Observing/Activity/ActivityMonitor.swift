@@ -18,7 +18,7 @@ public actor ActivityMonitor {
   /// The current snapshot, then one after each change, at most ten per second.
   ///
   /// Only the newest one is kept for a slow reader. While a rate decays, there is one a second. The stream ends when
-  /// nothing refers to the client: no monitor, request or handle.
+  /// nothing refers to the client: no monitor, request or handle. Its last snapshot shows the client at rest.
   public nonisolated var snapshots: AsyncStream<ActivityMonitor.Snapshot> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       watch(continuation) { core, version in
@@ -26,6 +26,10 @@ public actor ActivityMonitor {
         continuation.yield(snapshot)
         let isMoving = snapshot.bytesPerSecond != ActivityMonitor.Bandwidth()
         return Pause(.milliseconds(100), until: version, atMost: isMoving ? .milliseconds(900) : nil)
+      } last: { snapshot in
+        var snapshot = snapshot
+        snapshot.bytesPerSecond = ActivityMonitor.Bandwidth()
+        return snapshot
       }
     }
   }
@@ -36,6 +40,7 @@ public actor ActivityMonitor {
   ///
   /// - Parameter hideAfter: How long the indicator stays on after the last use, so that it does not flicker.
   /// - Returns: The current state, then each change, until nothing refers to the client: no monitor, request or handle.
+  ///   The last element is `false`.
   public nonisolated func indicator(hideAfter: Duration) -> AsyncStream<Bool> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let last = Locked((isOn: nil as Bool?, isInUse: false, use: Duration.zero))
@@ -45,7 +50,7 @@ public actor ActivityMonitor {
         let (isOn, rest, isNew) = last.withLock { last in
           // A call whose retry delay begins stops using the network without ending.
           if last.isInUse { last.use = now }
-          let rest = max(core.lastUse, last.use) + hideAfter - now
+          let rest = max(core.lastUse, last.use).adding(hideAfter) - now
           let isOn = isInUse || last.isOn == true && rest > .zero
           defer { (last.isOn, last.isInUse) = (isOn, isInUse) }
           return (isOn, rest, isOn != last.isOn)
@@ -53,6 +58,8 @@ public actor ActivityMonitor {
         if isNew { continuation.yield(isOn) }
         // Another use in the meantime moves `lastUse`; the next step waits again.
         return isOn && !isInUse ? Pause(rest) : Pause(until: version)
+      } last: { _ in
+        last.withLock { $0.isOn } == false ? nil : false
       }
     }
   }
@@ -105,7 +112,7 @@ public actor ActivityMonitor {
     core.calls.filter(matches).sorted { $0.id < $1.id }.map { ActivityMonitor.RequestInfo($0) }
   }
 
-  /// The pause after a step: a time, then until a change or for a second time.
+  /// The pause after a step: a time, then until a change or for a second time; the client's end ends both.
   private struct Pause {
     let time: Duration
     let version: Int?
@@ -115,8 +122,17 @@ public actor ActivityMonitor {
       (self.time, self.version, self.limit) = (time, version, limit)
     }
 
-    func pass(_ changes: ChangeSignal, _ timeline: Timeline) async throws {
-      if time > .zero { try await timeline.watch(time) }
+    func pass(
+      _ changes: ChangeSignal, _ end: SharedResult<ActivityMonitor.Snapshot>, _ timeline: Timeline
+    ) async throws {
+      if time > .zero {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { _ = try await end.value() }
+          group.addTask { try await timeline.watch(time) }
+          try await group.next()
+          group.cancelAll()
+        }
+      }
       guard let version, changes.version == version else { return }
       guard let limit else { return await changes.wait(after: version) }
       try await changes.wait(after: version, orFor: limit, timeline)
@@ -125,18 +141,22 @@ public actor ActivityMonitor {
 
   /// Runs `step` repeatedly for one stream, until the stream or the client ends.
   ///
-  /// The client is not retained between the steps.
-  private nonisolated func watch<Element>(
+  /// The client is not retained between the steps. `last` makes the last element of the client's last snapshot.
+  private nonisolated func watch<Element: Sendable>(
     _ continuation: AsyncStream<Element>.Continuation,
-    _ step: @escaping @Sendable (ClientCore, _ version: Int) -> Pause
+    _ step: @escaping @Sendable (ClientCore, _ version: Int) -> Pause,
+    last: @escaping @Sendable (ActivityMonitor.Snapshot) -> Element?
   ) {
-    let (changes, timeline) = (core.changes, core.timeline)
+    let (changes, end, timeline) = (core.changes, core.lastSnapshot, core.timeline)
     changes.addWatcher()
     let task = Task { [weak core] in
       while !Task.isCancelled {
         let version = changes.version
-        guard let pause = core.map({ step($0, version) }) else { break }
-        do { try await pause.pass(changes, timeline) } catch { break }
+        guard let pause = core.map({ step($0, version) }) else {
+          if let element = (try? await end.value()).flatMap(last) { continuation.yield(element) }
+          break
+        }
+        do { try await pause.pass(changes, end, timeline) } catch { break }
       }
       continuation.finish()
     }

@@ -162,24 +162,29 @@ final class OutboxCore: Sendable {
     // A redirect must not turn the request into a GET, whose success would not confirm the delivery.
     let defaults = RequestOptions.timeout(nil).redirects(.strictMethods)
     let options = options.request.over(defaults).accepts(.any).retry(.off).cache(.off).coalesces(false)
+    let answer = Locked<(status: HTTPStatus, headers: HTTPHeaders, method: HTTPMethod)?>(nil)
+    var failure: any Error = CancellationError()
     do {
-      let answer = try await client.stream(request, options: options) { [timeline = client.timeline] response in
-        // Reads the body so that the connection can be reused, but the head is the answer.
-        await withTaskGroup(of: Void.self) { group in
-          group.addTask { _ = try? await response.body.read(upTo: 64 << 10) }
-          group.addTask { try? await timeline.watch(.seconds(10)) }
-          await group.next()
-          group.cancelAll()
-        }
-        return (status: response.status, headers: response.headers, method: response.request.method)
+      try await client.stream(request, options: options) { [timeline = client.timeline] response in
+        // The head is the answer, even if the call ends with an error while the body is read.
+        answer.withLock { $0 = (response.status, response.headers, response.request.method) }
+        // Reads the body so that the connection can be reused, but not one that takes long to arrive. The reader does
+        // not observe its task, so it is left behind; it ends with the call.
+        let patience = AbortSource()
+        async let _: Void = {
+          guard (try? await timeline.watch(.seconds(10))) != nil else { return }
+          patience.abort(CancellationError())
+        }()
+        _ = try? await withAbort(patience) { try await response.body.read(upTo: 64 << 10) }
       }
-      guard answer.method == request.method || !answer.status.isSuccess else {
-        return .later(.redirected(answer.method), isCounted: true, asked: nil)
-      }
-      return OutboxVerdict(answer.status, answer.headers, self.options, now: now)
     } catch {
       if client.isClosed { beginClosing() }
-      return OutboxVerdict(error)
+      failure = error
     }
+    guard let answer = answer.withLock({ $0 }) else { return OutboxVerdict(failure) }
+    guard answer.method == request.method || !answer.status.isSuccess else {
+      return .later(.redirected(answer.method), isCounted: true, asked: nil)
+    }
+    return OutboxVerdict(answer.status, answer.headers, self.options, now: now)
   }
 }

@@ -62,6 +62,42 @@ import Testing
     for _ in 0..<3 { if case .failed? = await events.next() {} else { Issue.record("no failure was published") } }
   }
 
+  @Test func `a handle whose prepare throws has the request, and its repetition refers to it`() async throws {
+    struct Signed: Endpoint {
+      typealias Output = String
+      let calls = Log<Void>()
+      var target: RequestTarget { "/a" }
+      var query: Query { ["b": "1"] }
+      var headers: HTTPHeaders { ["X-C": "2"] }
+      func prepare(_ request: inout HTTPRequest) throws {
+        calls.add(())
+        if calls.count < 3 { throw Refusal(reason: "no key") }
+      }
+    }
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") })
+
+    let first = client.start(Signed())
+    let second = first.retry()
+    let third = second.retry()
+
+    #expect(first.request.query == ["b": "1"] && first.request.headers["X-C"] == "2")
+    #expect(first.retryOf == nil && second.retryOf == first.id && third.retryOf == second.id)
+    await #expect(throws: Refusal(reason: "no key")) { try await second.value }
+    #expect(try await third.value == "x")
+  }
+
+  @Test func `a refused repetition refers to its request, even in a queue`() async throws {
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") })
+    let handles = [client.start(.get("/")), RequestQueue(client: client).add(.get("/"))]
+    for handle in handles { _ = try await handle.value }
+    await client.drain()
+
+    let repetitions = handles.map { $0.retry() }
+
+    for repetition in repetitions { await #expect(throws: HTTPError.self) { try await repetition.value } }
+    #expect(repetitions.map(\.retryOf) == handles.map(\.id))
+  }
+
   struct Picky: Endpoint {
     typealias Output = String
     var failsInValidate: Bool

@@ -167,4 +167,44 @@ import Testing
     #expect(folder.names == ["journal"])
     #expect(outbox.status.pending == 0)
   }
+  /// A client whose responses have a body that never arrives.
+  private static func client(_ status: HTTPStatus, _ clock: TestClock, _ body: TestSupport.Gate) -> HTTPClient {
+    HTTPClient.stubbed(
+      StubTransport { _ in
+        .streamed(status) {
+          await body.pass()
+          return nil
+        }
+      }, clock: clock
+    ) { $0.timeout = .unlimited }
+  }
+
+  @Test func `waits at most 10 s for the body of a response`() async throws {
+    let (folder, clock, body) = (try OutboxFolder(), TestClock(advancing: .manually), TestSupport.Gate())
+    let outbox = try await Self.client(.ok, clock, body).outbox(at: folder.url)
+    try await outbox.submit(Self.post("a"))
+    await body.waitForArrivals(1)
+    // The limit of the body, and the interval of the loop.
+    await clock.wait(forSleepers: 2)
+
+    clock.advance(by: .seconds(10))
+    await outbox.waitUntilIdle()
+
+    #expect(outbox.status.delivered == 1)
+    await outbox.close()
+  }
+
+  @Test(arguments: [HTTPStatus.ok, .badRequest])
+  func `a response counts even if the outbox is stopped while its body arrives`(_ status: HTTPStatus) async throws {
+    let (folder, clock, body) = (try OutboxFolder(), TestClock(advancing: .manually), TestSupport.Gate())
+    let outbox = try await Self.client(status, clock, body).outbox(at: folder.url)
+    try await outbox.submit(Self.post("a"))
+    await body.waitForArrivals(1)
+
+    await outbox.close(within: .zero)
+
+    let next = try await Self.client(status, clock, body).outbox(at: folder.url)
+    #expect(next.status.pending == 0)
+    #expect(try await next.deadLetters().count == (status.isSuccess ? 0 : 1))
+  }
 }
