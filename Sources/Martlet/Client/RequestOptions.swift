@@ -74,9 +74,10 @@ public struct RequestOptions: Sendable {
 
   /// Whether equal concurrent `GET` requests share one response; `true` by default.
   ///
-  /// A `GET` waits at most 10 seconds for an equal `GET` in progress, whose response is shared if it may be stored.
-  /// After a response that could not be shared, later requests do not wait. A request with credentials, conditions or
-  /// its own range shares nothing.
+  /// A `GET` waits for an equal `GET` in progress, whose response is shared if it may be stored. It waits at most 0.5
+  /// seconds for the head, or 10 seconds if the response will be stored, and never longer than half of its own remaining
+  /// time. After a response that could not be shared, later requests do not wait. A request with credentials,
+  /// conditions or its own range shares nothing.
   public var coalesces: Bool?
 
   /// Whether bodies are decoded; ``RequestOptions/Decompression/automatic`` by default.

@@ -172,7 +172,7 @@ public struct RetryPolicy: Sendable {
         return asked <= maximumRetryAfter
           ? .pause(asked, .retryAfter) : .none(.retryAfterTooLong(asked, maximum: maximumRetryAfter))
       }
-      return .pause(base.doubled(attempt - 1, upTo: cap.bounded) * random.share, .backoff)
+      return .pause(base.doubled(attempt - 1, upTo: cap.bounded) * random, .backoff)
     }
   }
 

@@ -239,7 +239,7 @@ struct OutboxTable {
     // Failures of concurrent requests count as one.
     if host.notBefore <= now { host.failures += 1 }
     var pause =
-      options.initialDelay.doubled(host.failures - 1, upTo: options.maximumDelay.bounded) * (1 - random.share / 2)
+      options.initialDelay.doubled(host.failures - 1, upTo: options.maximumDelay.bounded) * (1 - random / 2)
     pause = max(pause, min(asked ?? .zero, .seconds(24 * 3600)))
     host.notBefore = max(host.notBefore, now.adding(pause))
     hosts[name] = host

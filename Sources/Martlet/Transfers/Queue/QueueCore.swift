@@ -61,7 +61,7 @@ final class QueueCore: CallObserver {
         request, options: options, endpoint: endpoint, retryOf: retryOf, isManaged: true, isHeld: true, observer: self)
     } catch {
       result.resolve(.failure(error))
-      return RequestHandle(refused: request, error, result, again)
+      return RequestHandle(refused: request, error, retryOf: retryOf, result, again)
     }
     call.abortSource.onAbort { result.resolve(.failure($0)) }
     let measure = kind == .accurate && call.request.method == .get ? enqueueMeasure(call, options) : nil

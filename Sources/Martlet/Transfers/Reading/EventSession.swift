@@ -169,7 +169,7 @@ final class EventSession {
     return EventRules(repeats: settings.repeats(request, options), isReconnect: hasConnected)
   }
 
-  private var random: Double { core.settings.configuration.random().share }
+  private var random: Double { core.settings.configuration.random() }
 
   private var isLate: Bool { end.map { core.timeline.now() >= $0 } ?? false }
 }

@@ -72,7 +72,11 @@ import Testing
   @Test(arguments: [-1, 1, 7, .infinity, .nan] as [Double]) func `clamps random numbers outside their range`(
     random: Double
   ) throws {
-    let pause = try #require(Self.pause(.backoff(initialDelay: .seconds(1)), Self.status503, random: random))
+    var configuration = HTTPClient.Configuration()
+    configuration.random = { random }
+
+    let bounded = configuration.random()
+    let pause = try #require(Self.pause(.backoff(initialDelay: .seconds(1)), Self.status503, random: bounded))
 
     #expect(pause == (random > 0 ? .seconds(1) : .zero))
   }
