@@ -8,7 +8,10 @@ import Martlet
 struct KeepCopy {
   static func main() async {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    guard (2...3).contains(arguments.count), let seconds = arguments.count == 2 ? 60 : Double(arguments[2]) else {
+    // The range keeps out NaN and infinity, on which `Duration` traps, and a pause of 0.
+    guard (2...3).contains(arguments.count),
+      let seconds = Double(arguments.count == 2 ? "60" : arguments[2]), (0.001...1e6).contains(seconds)
+    else {
       complain("usage: KeepCopy URL FILE [SECONDS], such as KeepCopy https://example.com/roots.pem roots.pem 60")
       exit(2)
     }

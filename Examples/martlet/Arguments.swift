@@ -109,8 +109,9 @@ struct Arguments {
     let value = try value(of: spelling, attached)
     switch name {
     case "--body": body = Self.content(value)
-    case "--timeout": command.timeout = try Self.seconds(value)
-    case "--retry": command.retries = try Self.count(value)
+    // 30 years.
+    case "--timeout": command.timeout = .seconds(try Self.number(value, of: name, in: 0.001...1e9))
+    case "--retry": command.retries = try Self.count(value, of: name, in: 0...1000)
     case "--cache": command.cache = try path(value, of: spelling)
     case "--har": command.har = try path(value, of: spelling)
     case "--output": command.output = try path(value, of: spelling)
@@ -176,17 +177,19 @@ struct Arguments {
     return value.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value)
   }
 
-  private static func seconds(_ value: String) throws(UsageError) -> Duration {
-    // The upper bound is 30 years: more would only overflow somewhere.
-    guard let seconds = Double(value), (0.001...1e9).contains(seconds) else {
-      throw UsageError("--timeout needs a number of seconds from 0.001, not '\(value)'")
+  /// Reads an option's number, whose range keeps out NaN, infinity and durations that overflow.
+  static func number(_ text: String, of name: String, in range: ClosedRange<Double>) throws(UsageError) -> Double {
+    guard let number = Double(text), range.contains(number) else {
+      throw UsageError("\(name) needs a number from \(range.lowerBound) to \(Int(range.upperBound)), not '\(text)'")
     }
-    return .seconds(seconds)
+    return number
   }
 
-  private static func count(_ value: String) throws(UsageError) -> Int {
-    guard let count = Int(value), (0...1000).contains(count) else {
-      throw UsageError("--retry needs a whole number from 0 to 1000, not '\(value)'")
+  /// Reads an option's whole number.
+  static func count(_ text: String, of name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
+    guard let count = Int(text), range.contains(count) else {
+      throw UsageError(
+        "\(name) needs a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
     }
     return count
   }

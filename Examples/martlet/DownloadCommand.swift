@@ -37,12 +37,7 @@ struct DownloadCommand: Equatable, Sendable {
       case "--sha256": command.checksum = try value(of: word)
       case "--no-resume": command.resumes = false
       case "--resume": command.resumes = true
-      case "--segments":
-        let text = try value(of: word)
-        guard let count = Int(text), (1...16).contains(count) else {
-          throw UsageError("--segments needs a whole number from 1 to 16, not '\(text)'")
-        }
-        command.segments = count
+      case "--segments": command.segments = try Arguments.count(try value(of: word), of: word, in: 1...16)
       case _ where takesValue(word): passed += [word, try value(of: word)]
       case _ where word.hasPrefix("-"): passed.append(word)
       default: command.urls.append(try Arguments.absolute(word))

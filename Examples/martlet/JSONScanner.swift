@@ -44,6 +44,11 @@ struct JSONScanner {
   /// The number of brackets that are open.
   var depth: Int { open.count }
 
+  /// Whether a text is JSON, or can become JSON when more text follows.
+  static func isBeginning(_ text: String) -> Bool {
+    problem(in: text).map { $0.offset == text.utf8.count } ?? true
+  }
+
   /// What keeps a text from being JSON, or `nil`.
   static func problem(in text: String) -> Problem? {
     var scanner = JSONScanner(text)
@@ -119,6 +124,9 @@ struct JSONScanner {
         endValue()
         defer { position += word.utf8.count }
         return .word(position..<position + word.utf8.count)
+      }
+      if ["true", "false", "null"].contains(where: { $0.utf8.starts(with: bytes[position...]) }) {
+        position = bytes.count
       }
       throw problem("unexpected character")
     }

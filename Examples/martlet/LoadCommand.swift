@@ -35,18 +35,10 @@ struct LoadCommand: Equatable, Sendable {
       return value
     }
     func count(of name: String, upTo most: Int) throws(UsageError) -> Int {
-      let text = try value(of: name)
-      guard let count = Int(text), (1...most).contains(count) else {
-        throw UsageError("\(name) needs a whole number from 1 to \(most), not '\(text)'")
-      }
-      return count
+      try Arguments.count(try value(of: name), of: name, in: 1...most)
     }
     func number(of name: String) throws(UsageError) -> Double {
-      let text = try value(of: name)
-      guard let number = Double(text), number.isFinite, number > 0 else {
-        throw UsageError("\(name) needs a number above 0, not '\(text)'")
-      }
-      return number
+      try Arguments.number(try value(of: name), of: name, in: 0.001...1e6)
     }
     while let word = rest.popFirst() {
       switch word {
@@ -135,7 +127,7 @@ struct LoadCommand: Equatable, Sendable {
   private func sendOne(_ client: HTTPClient, _ results: LoadResults) async {
     let start = ContinuousClock.now
     do {
-      let limit = deadline.map { Deadline(.seconds(min($0, 86_400))) }
+      let limit = deadline.map { Deadline(.seconds($0)) }
       let response = try await withDeadline(limit) { try await client.send(template.request, options: options) }
       results.add("\(response.status.rawValue)", ContinuousClock.now - start, isSuccess: true)
     } catch let error as HTTPError {

@@ -108,7 +108,8 @@ struct RequestCommand: Equatable, Sendable {
     case .file(let path): .file(URL(fileURLWithPath: path), contentType: Self.contentType(ofFile: path))
     case .multipart(let parts): .multipart { for part in parts { part.add(to: &$0) } }
     case .bytes(let data, let type): .data(data, contentType: type)
-    case .streamed(let rest, let type): .stream(length: rest.length, contentType: type) { try rest.pieces() }
+    case .streamed(let rest, let type):
+      .stream(length: rest.length, contentType: type, isRepeatable: { rest.isRepeatable }) { rest.pieces() }
     case .posted, .input: nil
     }
   }
@@ -132,14 +133,17 @@ struct RequestCommand: Equatable, Sendable {
       return try input.read(errors)
     }
     let maySend = !ignoresInput && !Self.bodiless.contains(method ?? "")
+    let isTyped = headers.contains("Content-Type")
+    // More input makes a JSON document JSON Lines.
+    func isUndecided(_ data: Data) -> Bool { !isTyped && Self.contentType(of: data) == "application/json" }
     switch content {
     case .none where maySend && input.isRedirected:
-      let body = Self.content(try input.body(errors))
+      let body = Self.content(try input.body(errors, isUndecided: isUndecided))
       if case .bytes(let data, _) = body, data.isEmpty { return }
       content = body
       return
     case .input:
-      content = Self.content(try input.body(errors))
+      content = Self.content(try input.body(errors, isUndecided: isUndecided))
       return
     case .posted(let pieces, let isJSON):
       var whole = Data()
@@ -182,15 +186,12 @@ struct RequestCommand: Equatable, Sendable {
     }
   }
 
-  /// The content type of a text whose end is unknown: JSON, unless its first line is complete JSON already.
+  /// The content type of a text whose end is unknown: JSON if it can become a document.
   static func contentType(ofBeginning data: Data) -> String {
     // A character of up to four bytes may be cut.
     let texts = (0..<4).lazy.compactMap { String(validating: data.dropLast($0), as: UTF8.self) }
     guard let text = texts.first else { return "application/octet-stream" }
-    let isDocument = text.first { !$0.isWhitespace }.map { $0 == "{" || $0 == "[" } ?? false
-    let line = text.drop { $0.isWhitespace }.prefix { !$0.isNewline }
-    return isDocument && JSONScanner.problem(in: String(line)) != nil
-      ? "application/json" : "text/plain; charset=utf-8"
+    return contentType(ofText: text, isDocument: JSONScanner.isBeginning)
   }
 
   private static func bytes(
@@ -253,9 +254,11 @@ struct RequestCommand: Equatable, Sendable {
     return result + "\""
   }
 
-  private static func contentType(ofText text: String) -> String {
-    let isDocument = text.first { !$0.isWhitespace }.map { $0 == "{" || $0 == "[" } ?? false
-    return isDocument && JSONScanner.problem(in: text) == nil ? "application/json" : "text/plain; charset=utf-8"
+  private static func contentType(
+    ofText text: String, isDocument: (String) -> Bool = { JSONScanner.problem(in: $0) == nil }
+  ) -> String {
+    let isOpened = text.first { !$0.isWhitespace }.map { $0 == "{" || $0 == "[" } ?? false
+    return isOpened && isDocument(text) ? "application/json" : "text/plain; charset=utf-8"
   }
 
   private static func contentType(ofFile path: String) -> String {

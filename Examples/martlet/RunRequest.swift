@@ -133,7 +133,8 @@ struct RunRequest: Sendable {
   private func report(_ error: HTTPError) -> ExitCode {
     let code = Self.code(of: error)
     // Nothing was sent, so that method, phase and time would only hide the cause.
-    errors.complain(code == .usage ? error.message : error.description)
+    let text = code == .usage ? error.message : error.description
+    errors.complain(error.kind == .bodyNotReplayable ? "\(text); --body @FILE can be sent again" : text)
     return code
   }
 }

@@ -55,14 +55,18 @@ struct StandardInput: Sendable {
   }
 
   /// Reads the beginning, and leaves the rest of a long or slow input to the request.
-  func body(_ errors: Terminal) throws(UsageError) -> Body {
+  ///
+  /// A pause does not end the beginning while `isUndecided` returns `true`, so that the content type does not depend on
+  /// the time at which bytes arrive.
+  func body(_ errors: Terminal, isUndecided: (Data) -> Bool) throws(UsageError) -> Body {
     let length = length
+    let origin = length.map { _ in lseek(descriptor, 0, SEEK_CUR) }
     guard var data = try next(errors) else { return .whole(Data()) }
-    while data.count < Self.beginningBytes, kind == S_IFREG || isReady(Self.pause) {
+    while data.count < Self.beginningBytes, origin != nil || isReady(Self.pause) || isUndecided(data) {
       guard let piece = try next(errors) else { return .whole(data) }
       data.append(piece)
     }
-    return .streamed(Rest(self, data, length: length))
+    return .streamed(Rest(self, data, length: length, origin: origin))
   }
 
   /// The next bytes, or `nil` at the end; waits for them until ``end``.
@@ -104,7 +108,7 @@ extension StandardInput {
 
   /// A long or slow input, which is read while it is sent.
   ///
-  /// The first bytes are kept, so that a redirect or an answer to a 401 can send them again.
+  /// The first bytes of a pipe are kept, so that a retry, a redirect or credentials for a 401 can send them again.
   final class Rest: Sendable, Equatable {
     private struct State {
       var kept: Data
@@ -118,27 +122,27 @@ extension StandardInput {
     let beginning: Data
     /// The number of bytes, if known.
     let length: Int64?
+    /// The position of the first byte in a regular file; `nil` for others.
+    private let origin: off_t?
     private let input: StandardInput
     private let state: Locked<State>
     /// Reading blocks, and one pass reads after the other.
     private let queue = DispatchQueue(label: "martlet.input")
 
-    fileprivate init(_ input: StandardInput, _ beginning: Data, length: Int64?) {
-      (self.beginning, self.length) = (beginning, length)
+    fileprivate init(_ input: StandardInput, _ beginning: Data, length: Int64?, origin: off_t?) {
+      (self.beginning, self.length, self.origin) = (beginning, length, origin)
       // The limit of the request ends later waits.
       self.input = StandardInput(descriptor: input.descriptor)
       state = Locked(State(kept: beginning))
     }
 
-    private static var tooLong: UsageError {
-      UsageError("standard input is too long to be sent again: use --body @FILE", code: .noResponse)
-    }
+    /// Whether the first byte can be sent again.
+    var isRepeatable: Bool { state.withLock { $0.start == 0 } }
 
     static func == (one: Rest, other: Rest) -> Bool { one === other }
 
     /// All bytes, from the first one.
-    func pieces() throws(UsageError) -> AsyncThrowingStream<Data, any Error> {
-      if state.withLock({ $0.start }) > 0 { throw Self.tooLong }
+    func pieces() -> AsyncThrowingStream<Data, any Error> {
       let position = Locked(0)
       return AsyncThrowingStream { [self] in
         let piece = try await next(position.withLock { $0 })
@@ -154,10 +158,16 @@ extension StandardInput {
     }
 
     private func read(_ position: Int) throws -> Data? {
+      if let origin {
+        lseek(input.descriptor, origin + off_t(position), SEEK_SET)
+        return try input.next(nil)
+      }
       let (known, isOver) = state.withLock { state in
         (position < state.start ? nil : Data(state.kept.dropFirst(position - state.start)), state.isOver)
       }
-      guard let known else { throw Self.tooLong }
+      guard let known else {
+        throw UsageError("standard input is too long to be sent again: use --body @FILE", code: .noResponse)
+      }
       if !known.isEmpty { return known }
       guard !isOver, let piece = try input.next(nil) else {
         state.withLock { $0.isOver = true }

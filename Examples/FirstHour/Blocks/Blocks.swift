@@ -52,7 +52,7 @@ final class PageLoader {
     let arguments = Array(CommandLine.arguments.dropFirst())
     // The range also keeps out infinity and NaN, on which `Duration` traps.
     guard let first = arguments.first, let url = URL(string: first),
-      let seconds = Double(arguments.count > 1 ? arguments[1] : "10"), (0...1e6).contains(seconds)
+      let seconds = Double(arguments.count > 1 ? arguments[1] : "10"), (0.001...1e6).contains(seconds)
     else {
       fail("usage: Blocks URL [SECONDS]", code: 64)
     }

@@ -1,5 +1,6 @@
 #if os(Linux)
   import Foundation
+  import Martlet
   import MartletTesting
   import TestSupport
   import Testing
@@ -139,7 +140,8 @@
 
     @Test(arguments: [
       (#"{"a":1}"# + "\n" + #"{"a":2"#, "text/plain; charset=utf-8"), (#"{"a":"#, "application/json"),
-      ("{\n\"a\":", "application/json"), ("abc", "text/plain; charset=utf-8"),
+      ("{\n\"a\":", "application/json"), ("abc", "text/plain; charset=utf-8"), (#"{"a":1}"# + "\n", "application/json"),
+      ("[1,\ntru", "application/json"), ("[info] started\n", "text/plain; charset=utf-8"),
     ])
     func `the beginning of a long input decides its content type`(text: String, type: String) {
       #expect(RequestCommand.contentType(ofBeginning: Data(text.utf8)) == type)
@@ -147,6 +149,87 @@
       #expect(RequestCommand.contentType(ofBeginning: Data((text + "é").utf8.dropLast())) == type)
       #expect(
         RequestCommand.contentType(ofBeginning: Data(text.utf8) + [0xFF, 0, 0, 0, 0]) == "application/octet-stream")
+    }
+
+    @Test(arguments: [
+      ([#"{"a":1}"#], "application/json"), ([#"{"a":1}"#, "\n", " "], "application/json"),
+      ([#"{"a":1}"# + "\n", #"{"a":2}"# + "\n"], "text/plain; charset=utf-8"), (["[1,", "2]"], "application/json"),
+      (["[nul", "l]"], "application/json"), (["[info] a\n", "b"], "text/plain; charset=utf-8"),
+      (["a", "b"], "text/plain; charset=utf-8"),
+    ])
+    func `pauses of a pipe do not change the content type`(parts: [String], type: String) async throws {
+      for pause in [Duration.zero, .milliseconds(200)] {
+        let pipe = Pipe()
+        let (reading, writing) = (pipe.fileHandleForReading, pipe.fileHandleForWriting)
+        let writer = Task {
+          for part in parts {
+            try writing.write(contentsOf: Data(part.utf8))
+            try await Task.sleep(for: pause)
+          }
+          try writing.close()
+        }
+
+        let body = try await onThread {
+          var command = RequestCommand(url: "http://a.test")
+          try command.readInput(Terminal(STDERR_FILENO), from: StandardInput(descriptor: reading.fileDescriptor))
+          return command.request.body
+        }
+        try await writer.value
+
+        #expect(body?.contentType == type, "after pauses of \(pause)")
+        // The end of a document is known before it is sent, and so is its length.
+        if type == "application/json", JSONScanner.problem(in: parts[0]) == nil {
+          #expect(body == .text(parts.joined(), contentType: type), "after pauses of \(pause)")
+        }
+      }
+    }
+
+    @Test func `Content-Type sends a JSON document before its input ends`() async throws {
+      let pipe = Pipe()
+      let tool = try ToolProcess(
+        try ToolProcess.martlet(), ["post", server.url("/"), "Content-Type:application/x-ndjson"],
+        input: pipe.fileHandleForReading)
+      try pipe.fileHandleForWriting.write(contentsOf: Data("{\"a\":1}\n".utf8))
+
+      #expect(await server.wait { $0.openConnections >= 1 })
+      try pipe.fileHandleForWriting.close()
+
+      #expect(try await tool.end().status == 0)
+      #expect(sent == ["POST application/x-ndjson {\"a\":1}\n"])
+    }
+
+    @Test(
+      .needs(.shell),
+      arguments: [
+        (MockResponse.status(503, body: "busy"), Int32(5)), (.redirect(to: "/b", status: 307), 3),
+        (.status(401, headers: ["WWW-Authenticate": "Basic"]), 3),
+      ])
+    func `a pipe too long to be sent again leaves the response that needs it`(
+      response: MockResponse, status: Int32
+    ) async throws {
+      let server = try MockServer(response, options: .init(keepsBodies: false))
+      defer { server.stop() }
+      let line = #"head -c 17825792 /dev/zero | "$0" PUT "$1" --retry 1 -u a:b"#
+
+      let words = ["-c", line, try ToolProcess.martlet().path, server.url("/")]
+      let result = try await TestProgram.shell.start(words).end()
+
+      #expect(result.status == status, "\(result.errors)")
+      #expect(result.text == (status == 5 ? "busy" : ""))
+      #expect(status == 5 || result.errors.contains("--body @FILE"), "\(result.errors)")
+      #expect(server.requests.map(\.bodyLength) == [17 << 20])
+    }
+
+    @Test func `a long file on standard input is sent again`() async throws {
+      let server = try MockServer(
+        script: [.status(503), .redirect(to: "/b", status: 307), .ok("done")], options: .init(keepsBodies: false))
+      defer { server.stop() }
+
+      let result = try await martlet(
+        "PUT", server.url("/"), "--retry", "1", input: String(repeating: "x", count: 17 << 20))
+
+      #expect(result.status == 0 && result.text == "done", "\(result.errors)")
+      #expect(server.requests.map(\.bodyLength) == [17 << 20, 17 << 20, 17 << 20])
     }
 
     @Test func `other content, GET, HEAD and --ignore-stdin do not read standard input`() async throws {

@@ -32,7 +32,9 @@ struct Options {
       guard let value = rest.popFirst() else { throw Complaint("\(name) needs a value") }
       switch name {
       case "--rounds":
-        guard let number = Int(value), number > 0 else { throw Complaint("--rounds: \(value) is not a number from 1") }
+        guard let number = Int(value), (1...1000).contains(number) else {
+          throw Complaint("--rounds: \(value) is not a number from 1 to 1000")
+        }
         rounds = number
       case "--workloads": workloads = try Self.list(value, of: name)
       case "--clients": clients = try Self.list(value, of: name)

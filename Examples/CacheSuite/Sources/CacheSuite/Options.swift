@@ -43,8 +43,8 @@ struct Options {
       case "--only": only.append(try value(of: name))
       case "--all": isForAll = true
       case "--parallel":
-        guard let number = Int(try value(of: name)), number > 0 else {
-          throw Complaint("\(name) needs a number from 1")
+        guard let number = Int(try value(of: name)), (1...1000).contains(number) else {
+          throw Complaint("\(name) needs a number from 1 to 1000")
         }
         parallel = number
       case "--transport":

@@ -10,12 +10,16 @@ package final class BodySource: ComparedByIdentity {
 
   package let length: Int64?
   package let isReplayable: Bool
+  private let isRepeatable: @Sendable () -> Bool
   private let pass: Pass
   private let isStarted = Locked(false)
 
-  init(length: Int64?, isReplayable: Bool, _ pass: @escaping Pass) {
+  init(
+    length: Int64?, isReplayable: Bool, isRepeatable: @escaping @Sendable () -> Bool = { true }, _ pass: @escaping Pass
+  ) {
     self.length = length
     self.isReplayable = isReplayable
+    self.isRepeatable = isRepeatable
     self.pass = pass
   }
 
@@ -33,15 +37,16 @@ package final class BodySource: ComparedByIdentity {
 
   /// Creates a source that makes a new sequence each time the body is sent.
   static func again<Pieces: AsyncSequence & SendableMetatype>(
-    length: Int64?, _ make: @escaping @Sendable () throws -> Pieces
+    length: Int64?, isRepeatable: @escaping @Sendable () -> Bool = { true },
+    _ make: @escaping @Sendable () throws -> Pieces
   ) -> BodySource where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
-    BodySource(length: length, isReplayable: true) { take in
+    BodySource(length: length, isReplayable: true, isRepeatable: isRepeatable) { take in
       for try await piece in try make() { try await take(piece) }
     }
   }
 
   /// Whether the body can be sent, for the first time or again.
-  package var isUsable: Bool { isReplayable || !isStarted.withLock { $0 } }
+  package var isUsable: Bool { (isReplayable && isRepeatable()) || !isStarted.withLock { $0 } }
 
   /// Marks the source as started, and as used if it can be read only once.
   package func begin() { isStarted.withLock { $0 = true } }

@@ -57,6 +57,14 @@ extension HTTPBody {
     stream(.again(length: length, make), contentType)
   }
 
+  /// Like `stream(length:contentType:_:)`, for a sequence that cannot be created again once `isRepeatable` is `false`.
+  package static func stream<Pieces: AsyncSequence & SendableMetatype>(
+    length: Int64?, contentType: String?, isRepeatable: @escaping @Sendable () -> Bool,
+    _ make: @escaping @Sendable () throws -> Pieces
+  ) -> HTTPBody where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
+    stream(.again(length: length, isRepeatable: isRepeatable, make), contentType)
+  }
+
   private static func stream(_ source: BodySource, _ contentType: String?) -> HTTPBody {
     if let length = source.length, length < 0 {
       let problem = InvalidInput("the length of the body stream is \(length); it must not be negative")
