@@ -118,9 +118,16 @@ extension URLSessionConfiguration {
   public var allowsExpensiveNetworkAccess: Bool { get { never() } set { never() } }
   public var allowsConstrainedNetworkAccess: Bool { get { never() } set { never() } }
 }
+// All properties that the type has on Apple's platforms only, up to macOS 26.1; `URLRequestTests` reads them.
 extension URLRequest {
   public var allowsExpensiveNetworkAccess: Bool { get { never() } set { never() } }
   public var allowsConstrainedNetworkAccess: Bool { get { never() } set { never() } }
+  public var allowsUltraConstrainedNetworkAccess: Bool { get { never() } set { never() } }
+  public var allowsPersistentDNS: Bool { get { never() } set { never() } }
+  public var assumesHTTP3Capable: Bool { get { never() } set { never() } }
+  public var attribution: UInt { get { never() } set { never() } }
+  public var cookiePartitionIdentifier: String? { get { never() } set { never() } }
+  public var requiresDNSSECValidation: Bool { get { never() } set { never() } }
 }
 extension HTTPCookie { public var sameSitePolicy: HTTPCookieStringPolicy? { never() } }
 extension HTTPCookiePropertyKey { public static let sameSitePolicy = HTTPCookiePropertyKey(rawValue: "SameSite") }

@@ -56,6 +56,10 @@ struct HostFact: Sendable {
   static let reusesReadable = HostFact("libcurl from 8.0 on may drop a connection on which a TLS message waits") {
     libcurl < [8, 0]
   }
+  /// A libcurl that refuses a Unix socket whose queue is full.
+  static let refusesFullQueues = HostFact("libcurl before 7.88 may wait for room in the queue of a Unix socket") {
+    libcurl >= [7, 88]
+  }
   /// A libcurl that uses OpenSSL.
   static let curlWithOpenSSL = HostFact("the system's libcurl does not use OpenSSL") {
     HTTPClient().diagnostics.tlsLibrary?.hasPrefix("OpenSSL/") == true

@@ -17,7 +17,22 @@ import Testing
     return request
   }
 
-  private static let refused: [String: @Sendable (inout URLRequest) -> Void] = [
+  #if canImport(Darwin)
+    private static let refused = refusedEverywhere.merging(refusedOnApple) { $1 }
+
+    private static let refusedOnApple: [String: @Sendable (inout URLRequest) -> Void] = [
+      "allowsExpensiveNetworkAccess": { $0.allowsExpensiveNetworkAccess.toggle() },
+      "allowsConstrainedNetworkAccess": { $0.allowsConstrainedNetworkAccess.toggle() },
+      "assumesHTTP3Capable": { $0.assumesHTTP3Capable.toggle() },
+      "attribution": { $0.attribution = .user },
+      "requiresDNSSECValidation": { $0.requiresDNSSECValidation.toggle() },
+      "allowsPersistentDNS": { $0.allowsPersistentDNS.toggle() },
+    ]
+  #else
+    private static let refused = refusedEverywhere
+  #endif
+
+  private static let refusedEverywhere: [String: @Sendable (inout URLRequest) -> Void] = [
     "mainDocumentURL": { $0.mainDocumentURL = URL(string: "http://b.test/") },
     "networkServiceType": { $0.networkServiceType = .background },
     "allowsCellularAccess": { $0.allowsCellularAccess = false },
@@ -35,6 +50,20 @@ import Testing
 
       #expect(names.count >= 10)
       #expect(Set(names).isSubset(of: Self.honored.union(Self.refused.keys)), "\(names)")
+    }
+
+    /// Reads the declarations with which `.ci/apple` compiles, and the code that refuses properties.
+    @Test func `every property of Apple's platforms is refused by name`() throws {
+      let root = (0..<4).reduce(URL(filePath: #filePath)) { place, _ in place.deletingLastPathComponent() }
+      let sdk = try String(contentsOf: root.appending(path: ".ci/apple-sdk/AppleSDK.swift"), encoding: .utf8)
+      let start = try #require(sdk.range(of: "extension URLRequest {")?.upperBound)
+      let end = try #require(sdk[start...].range(of: "\n}")?.lowerBound)
+      let names = sdk[start..<end].matches(of: /var (\w+):/).map { String($0.1) }
+      let source = "Sources/Martlet/Transports/URLSession/HTTPClient+URLRequest.swift"
+      let code = try String(contentsOf: root.appending(path: source), encoding: .utf8)
+
+      #expect(names.count >= 8)
+      for name in names { #expect(code.contains("\"\(name)\")"), "\(name)") }
     }
   #endif
 
@@ -146,6 +175,15 @@ import Testing
     }
 
     #expect(error?.message.contains("timeoutInterval, httpShouldHandleCookies") == true)
+  }
+
+  @Test func `response fields with one name in different cases are joined`() async throws {
+    let transport = StubTransport { _ in .status(.ok, headers: ["X-A": "1", "x-a": "2", "X-B": "3"]) }
+
+    let (_, head) = try await HTTPClient.stubbed(transport).data(for: try Self.request())
+
+    #expect(head.value(forHTTPHeaderField: "X-A") == "1, 2" && head.value(forHTTPHeaderField: "x-b") == "3")
+    #expect(head.allHeaderFields.keys.count { "\($0)".lowercased() == "x-a" } == 1)
   }
 
   @Test func `uploads, streams and downloads`() async throws {

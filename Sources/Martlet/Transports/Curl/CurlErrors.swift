@@ -1,5 +1,6 @@
 #if os(Linux)
   import CurlEngine
+  import Foundation
   import CMartletShim
 
   /// Maps libcurl's codes to errors.
@@ -135,9 +136,17 @@
 
     private static func unixSocketFailure(_ path: String) -> String {
       let shown = InvalidInput.printable(path, limit: 300)
-      guard let facts = DiskCalls.targetFacts(path) else { return "the Unix socket '\(shown)' does not exist" }
-      let reason = facts.isSocket ? "refused the connection: no program listens on it" : "is not a socket"
-      return "the Unix socket '\(shown)' \(reason)"
+      return "the Unix socket '\(shown)' \(unixSocketReason(path))"
+    }
+
+    private static func unixSocketReason(_ path: String) -> String {
+      if let facts = DiskCalls.targetFacts(path), !facts.isSocket { return "is not a socket" }
+      // A connection needs the permission to write, and to search the folders.
+      if faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 {
+        return "refused the connection: no program listens on it, or its queue is full"
+      }
+      let failure = DiskCalls.Failure(code: errno)
+      return failure.isAbsence ? "does not exist" : "cannot be reached: \(failure.text)"
     }
 
     /// The replies of a SOCKS proxy that could not connect (RFC 1928 §6), by their numbers.

@@ -119,8 +119,8 @@ extension HTTPRequest {
   /// | `httpShouldHandleCookies` | `false` is ``CookiePolicy/off`` |
   ///
   /// A body stream cannot be sent twice. `mainDocumentURL`, `networkServiceType`, `allowsCellularAccess`,
-  /// `httpShouldUsePipelining`, and on Apple platforms `allowsExpensiveNetworkAccess` and
-  /// `allowsConstrainedNetworkAccess`, have no equivalent for one request. Each of them throws unless it has its default.
+  /// `httpShouldUsePipelining`, and all properties that `URLRequest` has only on Apple platforms, such as
+  /// `requiresDNSSECValidation`, have no equivalent for one request. Each of them throws unless it has its default.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -182,7 +182,18 @@ extension URLRequest {
       properties += [
         (allowsExpensiveNetworkAccess != new.allowsExpensiveNetworkAccess, "allowsExpensiveNetworkAccess"),
         (allowsConstrainedNetworkAccess != new.allowsConstrainedNetworkAccess, "allowsConstrainedNetworkAccess"),
+        (assumesHTTP3Capable != new.assumesHTTP3Capable, "assumesHTTP3Capable"),
+        (attribution != new.attribution, "attribution"),
+        (requiresDNSSECValidation != new.requiresDNSSECValidation, "requiresDNSSECValidation"),
+        (allowsPersistentDNS != new.allowsPersistentDNS, "allowsPersistentDNS"),
       ]
+      if #available(macOS 15.2, iOS 18.2, tvOS 18.2, watchOS 11.2, visionOS 2.2, *) {
+        properties.append((cookiePartitionIdentifier != nil, "cookiePartitionIdentifier"))
+      }
+      if #available(macOS 26.1, iOS 26.1, tvOS 26.1, watchOS 26.1, visionOS 26.1, *) {
+        let isChanged = allowsUltraConstrainedNetworkAccess != new.allowsUltraConstrainedNetworkAccess
+        properties.append((isChanged, "allowsUltraConstrainedNetworkAccess"))
+      }
     #endif
     return properties.compactMap { $0.0 ? $0.1 : nil }
   }
@@ -213,7 +224,13 @@ extension HTTPURLResponse {
     _ url: URL, _ status: HTTPStatus, _ version: HTTPVersion?, _ headers: HTTPHeaders
   ) throws -> HTTPURLResponse {
     var fields: [String: String] = [:]
-    for field in headers { fields[field.name] = fields[field.name].map { "\($0), \(field.value)" } ?? field.value }
+    // Fields with one name in different cases are one field.
+    var names: [String: String] = [:]
+    for field in headers {
+      let name = names[field.name.lowercased(), default: field.name]
+      names[name.lowercased()] = name
+      fields[name] = fields[name].map { "\($0), \(field.value)" } ?? field.value
+    }
     guard
       let response = HTTPURLResponse(
         url: url, statusCode: status.rawValue, httpVersion: version.map { "HTTP/\($0)" }, headerFields: fields)
