@@ -60,6 +60,25 @@
       await client.waitUntilEmpty()
     }
 
+    @Test(arguments: Lane.engines) func `cancellation ends the reading of a refused response`(lane: Lane) async throws {
+      // A piece now and then: no limit of the client passes.
+      let slow = MockResponse.Step.drip(Data(count: 1_000), chunk: 1, every: .milliseconds(100))
+      let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n"
+      let server = try MockServer(.steps([.text(head), slow]))
+      defer { server.stop() }
+      // The time for the reading does not pass, either.
+      let client = lane.client { $0.clock = TestClock(advancing: .manually) }
+      let reader = Task { for try await _ in client.serverSentEvents(.get("\(raw: server.url)")) {} }
+      _ = await server.waitForRequests(1)
+      #expect(await becomes { client.activity.current.totals.bytesReceived > 0 })
+
+      reader.cancel()
+
+      await #expect(throws: CancellationError.self) { try await reader.value }
+      #expect(await server.wait { $0.openConnections == 0 })
+      await client.waitUntilEmpty()
+    }
+
     @Test(arguments: Lane.engines) func `releasing the iterator closes the connection`(lane: Lane) async throws {
       let server = try MockServer(.steps([.text(Self.head), Self.chunk(Self.event(1)), .hang]))
       defer { server.stop() }

@@ -59,13 +59,13 @@ public final class HARRecorder: Instrument {
 
   /// The number of bytes that are gathered before they are written.
   private static let batch = 256 << 10
-  private static let delay = DispatchTimeInterval.milliseconds(100)
 
   /// The file.
   public let file: URL
   /// The maximum number of bytes to record of each body.
   public let maximumBodyBytes: Int
   private let redaction: Redaction?
+  private let delay: DispatchTimeInterval
   private let state: Locked<State>
 
   /// Creates a recorder, and replaces the file with one that has no entries.
@@ -75,13 +75,19 @@ public final class HARRecorder: Instrument {
   ///   - maximumBodyBytes: The maximum number of bytes to record of each body; 64 KiB by default, at most 16 MiB.
   ///   - redaction: What to mask; by default what the client masks in logs.
   /// - Throws: ``HTTPError/Kind/file`` if the file cannot be written.
-  public init(to file: URL, maximumBodyBytes: Int = 64 << 10, redaction: Redaction? = nil) throws {
+  public convenience init(to file: URL, maximumBodyBytes: Int = 64 << 10, redaction: Redaction? = nil) throws {
+    try self.init(to: file, maximumBodyBytes: maximumBodyBytes, redaction: redaction, delay: .milliseconds(100))
+  }
+
+  /// Creates a recorder that writes an entry at most a given time after the end of its exchange.
+  package init(to file: URL, maximumBodyBytes: Int, redaction: Redaction?, delay: DispatchTimeInterval) throws {
     guard file.isFileURL else {
       throw HTTPError(.file, "a HAR file needs a file URL, not '\(URLRedaction.printable(file.absoluteString))'")
     }
     self.file = file
     self.maximumBodyBytes = min(max(0, maximumBodyBytes), 16 << 20)
     self.redaction = redaction
+    self.delay = delay
     state = Locked(State(writer: try HARWriter(at: file.path(percentEncoded: false))))
     HARRecorder.finishAtExit(self)
   }
@@ -130,7 +136,7 @@ public final class HARRecorder: Instrument {
       return true
     }
     guard isFirst else { return }
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.flush() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in self?.flush() }
   }
 
   /// Writes the entries of all exchanges that are over.

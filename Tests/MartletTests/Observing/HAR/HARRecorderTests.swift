@@ -15,7 +15,8 @@ import Testing
   ) async throws -> [HAREntry] {
     let folder = try TemporaryFolder()
     let recorder = try HARRecorder(
-      to: URL(filePath: folder.path("x.har")), maximumBodyBytes: maximumBodyBytes, redaction: redaction)
+      to: URL(filePath: folder.path("x.har")), maximumBodyBytes: maximumBodyBytes, redaction: redaction,
+      delay: .seconds(300))
     let client = HTTPClient.stubbed(transport) {
       $0.cache = .off
       $0.instruments = [recorder]
