@@ -74,7 +74,7 @@
 
     /// Whether more of it may be sent after it has ended for the client.
     ///
-    /// Nobody could tell the rest from the answer to a request that is sent on the connection in between.
+    /// The client cannot distinguish the remaining bytes from the response to a request that it sends meanwhile.
     var mayEndEarly: Bool { !script.outlivesRequests && (!isRight || method == "HEAD") }
 
     /// Everything that is needed to play it again by hand.

@@ -59,7 +59,7 @@ enum SecretShapes {
   static func isUserinfo(_ authority: ArraySlice<UInt8>, isLast: Bool) -> Bool {
     var host = authority.prefix { $0 != UInt8(ascii: ":") }
     if authority.first == UInt8(ascii: "[") {
-      // An IPv6 address contains colons, and may be truncated, too.
+      // The colons of an IPv6 address do not introduce a port, even if the address is truncated.
       let address = authority.prefix { $0 != UInt8(ascii: "]") }
       if address.dropFirst().allSatisfy(addressOctets.contains) { host = authority.prefix(address.count + 1) }
     }
