@@ -67,7 +67,11 @@ extension CacheVisit {
     var known = candidate.entry.version
     // The body may be decoded: the server sends another number of bytes.
     if !candidate.entry.headers.contains("Content-Length") { known.size = nil }
-    if response.status.rawValue == candidate.entry.status, !RangeRules.contradicts(new, known) {
+    // Each validator must match: a stored response without one may be of any version.
+    let hasOtherValidator =
+      response.headers.contains("ETag") && (new.entityTag == nil || known.entityTag == nil)
+      || response.headers.contains("Last-Modified") && (new.lastModified == nil || known.lastModified == nil)
+    if response.status.rawValue == candidate.entry.status, !hasOtherValidator, !RangeRules.contradicts(new, known) {
       update(&candidate, response.headers, askedAt: askedAt)
       await save(candidate)
     } else {

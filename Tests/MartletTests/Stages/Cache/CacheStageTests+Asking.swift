@@ -79,6 +79,48 @@ extension CacheStageTests {
     #expect(second.source == (isSame ? .cache : .network))
   }
 
+  @Test(
+    arguments: [
+      ([:], ["ETag": "\"2\""]), ([:], ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]),
+      (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], ["ETag": "\"2\""]),
+      (["ETag": "\"1\""], ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]),
+    ] as [(HTTPHeaders, HTTPHeaders)])
+  func `a HEAD response gives a stored one no validator that it lacks`(
+    stored: HTTPHeaders, fields: HTTPHeaders
+  ) async throws {
+    let age: HTTPHeaders = ["Cache-Control": "max-age=60"]
+    let transport = StubTransport { request in
+      request.method == .head
+        ? .status(.ok, headers: fields.replacing(with: age))
+        : .status(.ok, headers: stored.replacing(with: age), body: Data("stored".utf8))
+    }
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+    day.pass(100)
+    _ = try await client.head("http://a.test/x")
+    let second = try await client.get("http://a.test/x")
+
+    #expect(second.source == .network)
+    #expect(transport.requests.last?.headers["If-None-Match"] == nil)
+  }
+
+  @Test func `a HEAD response with two tags confirms none`() async throws {
+    let transport = StubTransport { request in
+      let tags = request.method == .head ? ["\"1\"", "\"2\""] : ["\"1\""]
+      var headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
+      for tag in tags { headers.append(tag, for: "ETag") }
+      return .status(.ok, headers: headers, body: request.method == .head ? Data() : Data("stored".utf8))
+    }
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+    day.pass(100)
+    _ = try await client.head("http://a.test/x")
+
+    #expect(try await client.get("http://a.test/x").source == .network)
+  }
+
   // MARK: Codings
 
   @Test func `stores a partial response with a content coding only if decompression is off`() async throws {
