@@ -58,6 +58,8 @@ enum TerminationDrain {
 
   private struct State {
     var clients: [Client] = []
+    /// Those that were registered when the signal arrived.
+    var draining: [Client] = []
     var source: (any DispatchSourceSignal)?
     /// The number of callers that wait, and end the process themselves.
     var waiters = 0
@@ -79,7 +81,7 @@ enum TerminationDrain {
       state.lastWait += 1
       return state.lastWait
     }
-    if add(core, timeout, wait: id) { await core.drain(timeout) }
+    if add(core, timeout, wait: id), !Task.isCancelled { await core.drain(timeout) }
     _ = try? await drained.value()
     state.withLock { state in
       state.waiters -= 1
@@ -87,15 +89,15 @@ enum TerminationDrain {
     }
   }
 
-  /// Registers a client; returns whether the signal has arrived before.
+  /// Registers a client; returns whether the signal has arrived before, and does not drain the client.
   @discardableResult
   static func add(_ core: ClientCore, _ timeout: Duration, wait: Int? = nil) -> Bool {
     state.withLock { state in
       state.clients.removeAll { $0.core == nil || $0.core === core && $0.wait == wait }
       state.clients.append(Client(core: core, timeout: timeout, wait: wait))
-      guard state.source == nil else { return state.isEnding }
-      // The source is registered on another thread, after which libdispatch's handler is in place, or kqueue sees the
-      // signal beside this one. Until then, the signal must neither end the process nor be lost.
+      guard state.source == nil else { return state.isEnding && !state.draining.contains { $0.core === core } }
+      // The source is registered on another thread, after which libdispatch's handler is in place, or kqueue
+      // reports the signal in addition to this handler. Until then, the signal must neither end the process nor be lost.
       isEarly.store(false, ordering: .relaxed)
       signal(SIGTERM) { _ in TerminationDrain.isEarly.store(true, ordering: .relaxed) }
       let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global(qos: .userInitiated))
@@ -110,7 +112,7 @@ enum TerminationDrain {
   private static func end() {
     let clients: [Client]? = state.withLock { state in
       guard !state.isEnding else { return nil }
-      defer { (state.clients, state.isEnding) = ([], true) }
+      defer { (state.clients, state.draining, state.isEnding) = ([], state.clients, true) }
       return state.clients
     }
     guard let clients else { return }
