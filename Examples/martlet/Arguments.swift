@@ -109,7 +109,7 @@ struct Arguments {
     let value = try value(of: spelling, attached)
     switch name {
     case "--body": body = Self.content(value)
-    // 30 years.
+    // The maximum is 30 years, which any clock can add.
     case "--timeout": command.timeout = .seconds(try Self.number(value, of: name, in: 0.001...1e9))
     case "--retry": command.retries = try Self.count(value, of: name, in: 0...1000)
     case "--cache": command.cache = try path(value, of: spelling)

@@ -11,6 +11,7 @@ struct StandardInput: Sendable {
   private static let pause: Int32 = 50
   /// The silence after which the user is informed of the wait, in milliseconds.
   private static let silence: Int32 = 10_000
+  private static let hint = "waiting for the body on standard input; --ignore-stdin sends none"
 
   var descriptor = STDIN_FILENO
   /// The end of the wait, or `nil`.
@@ -56,25 +57,29 @@ struct StandardInput: Sendable {
 
   /// Reads the beginning, and leaves the rest of a long or slow input to the request.
   ///
-  /// A pause does not end the beginning while `isUndecided` returns `true`, so that the content type does not depend on
-  /// the time at which bytes arrive.
+  /// A pause does not end the beginning while `isUndecided` returns `true`.
   func body(_ errors: Terminal, isUndecided: (Data) -> Bool) throws(UsageError) -> Body {
     let length = length
     let origin = length.map { _ in lseek(descriptor, 0, SEEK_CUR) }
     guard var data = try next(errors) else { return .whole(Data()) }
-    while data.count < Self.beginningBytes, origin != nil || isReady(Self.pause) || isUndecided(data) {
-      guard let piece = try next(errors) else { return .whole(data) }
+    while data.count < Self.beginningBytes {
+      var hint = Self.hint
+      if origin == nil, !isReady(Self.pause) {
+        guard isUndecided(data) else { break }
+        hint = "the JSON document is complete; waiting for more (Content-Type:application/json sends it now)"
+      }
+      guard let piece = try next(errors, hint) else { return .whole(data) }
       data.append(piece)
     }
     return .streamed(Rest(self, data, length: length, origin: origin))
   }
 
   /// The next bytes, or `nil` at the end; waits for them until ``end``.
-  private func next(_ errors: Terminal?) throws(UsageError) -> Data? {
+  private func next(_ errors: Terminal?, _ hint: String = hint) throws(UsageError) -> Data? {
     let now = ContinuousClock.now
     let hasTime = end.map { now.duration(to: $0) > .milliseconds(Int(Self.silence)) } ?? true
     if let errors, isatty(descriptor) == 0, hasTime, !isReady(Self.silence) {
-      errors.complain("waiting for the body on standard input; --ignore-stdin sends none")
+      errors.complain(hint)
     }
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
