@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// What errors say about a Unix socket to which no connection is possible.
+  /// Errors about a Unix socket that accepts no connection.
   @Suite(.ownThreads, .hangLimit) struct UnixSocketErrorTests {
     /// A socket that listens at a path, unless `backlog` is `nil`.
     private static func listening(_ path: String, backlog: Int32? = 8) throws -> Int32 {

@@ -280,7 +280,7 @@ import Testing
     #expect(ofEvent?.message.hasSuffix(": \(expected)") == true, "\(ofEvent?.message ?? "")")
   }
 
-  @Test func `a malformed string that nobody reads may be the reason, or the number`() {
+  @Test func `an unread malformed string and a large number are both named`() {
     struct A: Decodable { let a: Int }
     let text = #"{"a":9223372036854775808,"b":"\ud83d"}"#
 

@@ -141,7 +141,7 @@ public actor ActivityMonitor {
 
   /// Runs `step` repeatedly for one stream, until the stream or the client ends.
   ///
-  /// The client is not retained between the steps. `last` makes the last element of the client's last snapshot.
+  /// The client is not retained between the steps. `last` creates the last element from the client's last snapshot.
   private nonisolated func watch<Element: Sendable>(
     _ continuation: AsyncStream<Element>.Continuation,
     _ step: @escaping @Sendable (ClientCore, _ version: Int) -> Pause,

@@ -57,7 +57,7 @@ struct CookieTable: Sendable {
 
   /// Cookies by a date, and by their insertion if it is the same.
   ///
-  /// The numbers are found once for each cookie: finding them for each comparison takes longer than all else.
+  /// The numbers are found once for each cookie: finding them for each comparison takes longer than the rest of the sort.
   private func sorted(_ cookies: [Cookie], by date: KeyPath<Cookie, Date>) -> [Cookie] {
     let places = cookies.map { ($0[keyPath: date], numbers[$0.key, default: 0]) }
     return cookies.indices.sorted { places[$0] < places[$1] }.map { cookies[$0] }

@@ -30,9 +30,11 @@ final class DownloadJob: Sendable {
   }
 
   /// The response to an additional connection does not contain its range.
-  struct RangeMissing: Error {
+  struct RangeMissing: Error, CustomStringConvertible {
     /// Whether the response is of another version of the file.
     var isOfOtherVersion: Bool
+
+    var description: String { "the response to an additional connection does not contain its range" }
   }
 
   /// A smaller part is not worth a request.

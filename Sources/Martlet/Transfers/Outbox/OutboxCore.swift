@@ -162,12 +162,12 @@ final class OutboxCore: Sendable {
     // A redirect must not turn the request into a GET, whose success would not confirm the delivery.
     let defaults = RequestOptions.timeout(nil).redirects(.strictMethods)
     let options = options.request.over(defaults).accepts(.any).retry(.off).cache(.off).coalesces(false)
-    let answer = Locked<(status: HTTPStatus, headers: HTTPHeaders, method: HTTPMethod)?>(nil)
+    let head = Locked<(status: HTTPStatus, headers: HTTPHeaders, method: HTTPMethod)?>(nil)
     var failure: any Error = CancellationError()
     do {
       try await client.stream(request, options: options) { [timeline = client.timeline] response in
-        // The head is the answer, even if the call ends with an error while the body is read.
-        answer.withLock { $0 = (response.status, response.headers, response.request.method) }
+        // The head decides, even if the call ends with an error while the body is read.
+        head.withLock { $0 = (response.status, response.headers, response.request.method) }
         // Reads the body so that the connection can be reused, but not one that takes long to arrive. The reader does
         // not observe its task, so it is left behind; it ends with the call.
         let patience = AbortSource()
@@ -181,10 +181,10 @@ final class OutboxCore: Sendable {
       if client.isClosed { beginClosing() }
       failure = error
     }
-    guard let answer = answer.withLock({ $0 }) else { return OutboxVerdict(failure) }
-    guard answer.method == request.method || !answer.status.isSuccess else {
-      return .later(.redirected(answer.method), isCounted: true, asked: nil)
+    guard let head = head.withLock({ $0 }) else { return OutboxVerdict(failure) }
+    guard head.method == request.method || !head.status.isSuccess else {
+      return .later(.redirected(head.method), isCounted: true, asked: nil)
     }
-    return OutboxVerdict(answer.status, answer.headers, self.options, now: now)
+    return OutboxVerdict(head.status, head.headers, self.options, now: now)
   }
 }
