@@ -46,6 +46,7 @@ static struct {
   void (*set_frame)(void *callbacks, frame_began *began);
 } nghttp2;
 static bool is_open;
+static bool is_in_program;
 static ssize_t (*original_send)(int socket, const void *bytes, size_t count, int flags);
 static _Thread_local struct {
   martlet_stream_noted noted;
@@ -89,24 +90,29 @@ static int began(void *session, const struct frame_head *head, void *context) {
   (void)context;
   enum { kData, kHeaders, kReset = 3, kEnd = 1, kPadded = 8 };
   const bool is_data = head->type == kData;
-  const bool is_end = (is_data || head->type == kHeaders) && head->flags & kEnd;
-  if (!is_data && !is_end && head->type != kReset) return 0;
+  if (!is_data && head->type != kHeaders && head->type != kReset) return 0;
   if (!listener.noted || !listener.loop || !martlet_library_is_inside()) return 0;
   void *easy = nghttp2.has_remote_end(session, head->stream) == 0 ? nghttp2.user(session, head->stream) : NULL;
   if (!easy) return 0;
-  // How much of a frame is padding, its payload says.
-  if (is_data && !(head->flags & kPadded))
-    listener.noted(listener.loop, easy, martlet_stream_has_data, (uint32_t)head->length);
-  if (!is_data || is_end) listener.noted(listener.loop, easy, is_end ? martlet_stream_ends : martlet_stream_is_cut, 0);
+  if (head->type == kReset) {
+    listener.noted(listener.loop, easy, martlet_stream_is_cut, 0);
+    return 0;
+  }
+  // The length of the padding is in the payload; with its own octet, it is at most 256.
+  const size_t padding = head->flags & kPadded ? 256 : 0;
+  const size_t count = is_data && head->length > padding ? head->length - padding : 0;
+  listener.noted(listener.loop, easy, martlet_stream_has_data, (uint32_t)count);
+  if (head->flags & kEnd) listener.noted(listener.loop, easy, martlet_stream_ends, 0);
   return 0;
 }
 
 static void set_closed(void *callbacks, stream_closed *callback) {
-  nghttp2.set_frame(callbacks, began);
   stream_closed *const replacements[] = {closed_first, closed_second};
   for (int i = 0; callback && i < 2; i++) {
     stream_closed *known = NULL;
     if (!atomic_compare_exchange_strong(&originals[i], &known, callback) && known != callback) continue;
+    // A program that contains libcurl may have its own callback.
+    if (!is_in_program) nghttp2.set_frame(callbacks, began);
     return nghttp2.set_closed(callbacks, replacements[i]);
   }
   nghttp2.set_closed(callbacks, callback);
@@ -242,6 +248,7 @@ void martlet_streams_open(const struct martlet_library *library) {
   // Another copy that comes first for the program may be libcurl's as well, and its structures may differ.
   void *first = dlsym(RTLD_DEFAULT, symbols[0].name);
   if (first && first != (void *)nghttp2.set_closed) return;
+  is_in_program = map->l_name[0] == 0;
   is_open = replace_import(map, symbols[0].name, (void *)nghttp2.set_closed, set_closed);
   if (is_open) replace_import(map, symbols[2].name, (void *)nghttp2.receive, receive);
 }

@@ -238,7 +238,7 @@ bool martlet_streams_are_known(void);
 enum martlet_stream_event {
   /// The stream is closed. The value is its error code (RFC 9113 §7).
   martlet_stream_closed,
-  /// DATA without padding begins. The value is the number of its bytes.
+  /// A frame with a header or with data begins. The value is the number of data bytes that it has at least.
   martlet_stream_has_data,
   /// A frame with END_STREAM begins.
   martlet_stream_ends,

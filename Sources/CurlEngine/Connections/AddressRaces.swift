@@ -46,8 +46,10 @@ struct AddressRaces {
   static let delay: Int64 = 250_000
   /// The maximum number of addresses tried in addition to libcurl's.
   static let maximumAddresses = 16
-  /// The number of sockets of all races from which on each race has only one.
+  /// The number of sockets of all races from which on a new socket of a race replaces an old one.
   static let maximumSockets = 32
+  /// How long a race then waits for its newest socket, in microseconds.
+  static let patience: Int64 = 2_000_000
   /// For how long a silent address is remembered, in microseconds: as long as libcurl remembers the host's addresses.
   static let memory: Int64 = 60_000_000
 
@@ -207,11 +209,13 @@ struct AddressRaces {
 
   /// Removes and returns the next address to try; the one after it is due later.
   mutating func takeNext(_ owner: Owner, at now: Int64) -> SocketAddress? {
-    guard let address = races[owner]?.waiting.popFirst() else { return nil }
+    guard let race = races[owner], !race.waiting.isEmpty else { return nil }
+    let latest = race.sockets.values.map(\.start).max()
+    let mustWait = owners.count >= Self.maximumSockets && latest.map { now - $0 < Self.patience } == true
     number += 1
     races[owner]?.number = number
     appointments.append(Appointment(time: now + Self.delay, number: number, step: .next(owner)))
-    return address
+    return mustWait ? nil : races[owner]?.waiting.popFirst()
   }
 
   /// Removes and returns the oldest socket of a race if there are too many sockets; it is to be closed.

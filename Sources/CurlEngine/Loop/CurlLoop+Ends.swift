@@ -117,18 +117,18 @@ extension CurlLoop {
   }
 }
 
-/// What the server has sent on an HTTP/2 stream, according to nghttp2.
+/// The server's side of an HTTP/2 stream, as nghttp2 reports it.
 struct IncomingStream {
-  /// The number of bytes of the DATA frames that have begun, without those that are padded.
-  var byteCount: Int64 = 0
-  /// Whether a frame with END_STREAM has begun to arrive, or else a reset; `nil` if neither has.
+  /// The minimum number of data bytes in the frames that have begun to arrive; `nil` before the first.
+  var byteCount: Int64?
+  /// Whether a frame with END_STREAM has begun to arrive; `false` after a reset, and `nil` before either.
   var hasEnd: Bool?
 }
 
 extension CurlHandle {
   func noteStream(_ event: martlet_stream_event, _ value: UInt32) {
     switch event {
-    case martlet_stream_has_data: incoming.byteCount += Int64(value)
+    case martlet_stream_has_data: incoming.byteCount = (incoming.byteCount ?? 0) + Int64(value)
     case martlet_stream_ends: incoming.hasEnd = true
     case martlet_stream_is_cut: incoming.hasEnd = false
     case martlet_stream_got_http1: transfer?.life.sends.noteHTTP1()
@@ -140,8 +140,7 @@ extension CurlHandle {
   ///
   /// nghttp2 reports the end of a stream only when the request has ended as well.
   var isIncomplete: Bool {
-    guard CurlLibrary.knowsStreamEnds, isMultiplexed, let transfer else { return false }
-    return incoming.hasEnd != true || streamEnd != 0 && !transfer.job.hasBody
-      || transfer.life.received < incoming.byteCount
+    guard let byteCount = incoming.byteCount, let transfer else { return false }
+    return incoming.hasEnd != true || streamEnd != 0 && !transfer.job.hasBody || transfer.life.received < byteCount
   }
 }

@@ -252,8 +252,9 @@ enum DecodingProblem {
   /// Tells a malformed document from one with a number that does not fit its type; Foundation does not.
   private static func malformation(of document: Data) -> String {
     func misfit(isLenient: Bool) throws(JSONParser.Problem) -> String? {
-      let root: JSONNode = try JSONParser.tree(
-        of: document, isLenient: isLenient, maximumDepth: JSONProbe.maximumDepth + JSONParser.maximumDepth)
+      let maximumDepth = JSONProbe.maximumDepth + JSONParser.maximumDepth
+      let text = Data(JSONIndex.utf8(document))
+      let root: JSONNode = try JSONParser.tree(of: text, isLenient: isLenient, maximumDepth: maximumDepth)
       return root.reversedPathOfLargeNumber.map {
         "a number does not fit its type: the first that Int cannot hold is at \(place($0.reversed()))"
       }

@@ -5,7 +5,7 @@ import MartletBase
 ///
 /// `JSONDecoder` reports the type of a value only with errors, which contain the whole coding path: one text could keep
 /// a thread busy for minutes. So the first `JSONValue` scans the text once more, and each finds its part by its path and
-/// parses it. Of other parts nothing counts but where they end, as for `JSONDecoder`.
+/// parses it. The index stores only where other parts end.
 final class JSONDocument: Sendable {
   /// The document of the decoding that runs now.
   @TaskLocal static var current: JSONDocument?

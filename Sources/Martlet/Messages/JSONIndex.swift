@@ -20,6 +20,7 @@ struct JSONIndex {
   }
 
   private let bytes: [UInt8]
+  private let start: Int
   /// The end of each array and object, and the index of the next one from there; in the order of their beginnings.
   private var containers: [(end: Int, next: Int)] = []
   /// The parts of the arrays and objects that a path led through.
@@ -30,6 +31,7 @@ struct JSONIndex {
 
   init(_ data: Data) {
     bytes = Self.utf8(data)
+    start = bytes.firstIndex { !Self.isSeparator($0) } ?? bytes.count
     var open: [Int] = []
     var index = 0
     while index < bytes.count {
@@ -49,7 +51,7 @@ struct JSONIndex {
   }
 
   /// The text in UTF-8 without a byte order mark; `JSONDecoder` takes UTF-16 and UTF-32 as well.
-  private static func utf8(_ data: Data) -> [UInt8] {
+  static func utf8(_ data: Data) -> [UInt8] {
     let start = Array(data.prefix(4))
     guard start.count == 4 else { return Array(data) }
     let encoding: String.Encoding
@@ -65,11 +67,14 @@ struct JSONIndex {
     return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
   }
 
-  /// The value at a path, or `nil` if there is none.
-  mutating func value(at path: [any CodingKey], _ convert: JSONNode.Conversion?) throws(JSONMisfit) -> JSONValue? {
-    var place = Place(start: bytes.firstIndex { !Self.isSeparator($0) } ?? bytes.count, container: 0)
+  /// The value at a path.
+  mutating func value(at path: [any CodingKey], _ convert: JSONNode.Conversion?) throws(JSONMisfit) -> JSONValue {
+    var place = Place(start: start, container: 0)
     for (depth, key) in path.enumerated() {
-      guard let next = try part(key, of: place, path.prefix(depth), convert) else { return nil }
+      guard let next = try part(key, of: place, path.prefix(depth), convert) else {
+        // Trying all types would take time that a text of strangers chooses.
+        throw JSONMisfit(message: "the text has no such part")
+      }
       place = next
     }
     let node: JSONNode

@@ -87,6 +87,8 @@
           name: "trailers, and a frame that breaks the connection",
           steps: ["head", "wait:20", "data:hello", "trailer:x-sum=1", "frame:2:4:0:8000000100"], body: "hello",
           isEither: true),
+        Case(name: "padded DATA", steps: ["head", "frame:0:9:-:036f6b000000"], body: "ok"),
+        Case(name: "padded DATA that is truncated", steps: ["head", "lie:700:0:9:-:00" + many, "wait:5", "close"]),
         Case(name: "RST_STREAM after the whole answer", steps: ["head", "last:ok", "reset:0"], body: "ok"),
         Case(name: "trailers", steps: ["head", "data:ok", "trailer:x-sum=1"], body: "ok"),
         Case(name: "an interim response", steps: ["head:103", "head", "last:ok"], body: "ok"),
@@ -102,6 +104,7 @@
         Case(name: "SETTINGS with a frame size of 1", steps: ["frame:4:0:0:000500000001"], kind: unsaid),
         Case(name: "a PING of 7 octets", steps: ["frame:6:0:0:00000000000000"], kind: unsaid),
       ]
+      private static let many = String(repeating: "61", count: 400)
       private static let violation = HTTPError.Kind.protocolViolation
       /// Where the whole connection breaks before a head, libcurl before 8.1 says only that nothing has come.
       private static let unsaid: HTTPError.Kind? = martlet_curl_hides_broken_connections() ? .connectionLost : nil
@@ -142,6 +145,31 @@
         // What the server has written may not have been read yet.
         _ = await becomes { server.count(of: index * 2) > 0 }
         #expect(server.count(of: index * 2) == 1, "\(what.name)")
+      }
+    }
+
+    /// The server has the whole request, but the stream may not be closed yet.
+    @Test(arguments: Lane.engines) func `a POST gets a whole response or an error`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let many = String(repeating: "61", count: 400)
+      let rows: [(steps: [String], body: String?)] = [
+        (["head", "last:ok"], "ok"), (["head", "data:o", "wait:5", "last:k"], "ok"),
+        (["head", "frame:0:9:-:036f6b000000"], "ok"), (["head", "data:ok", "trailer:x-sum=1"], "ok"),
+        (["head", "last:ok", "reset:0"], "ok"), (["head", "data:abc", "reset:0"], nil),
+        (["head", "data:abc", "goaway:0:0", "wait:5", "close"], nil),
+        (["head", "lie:100:0:1:-:616263", "wait:5", "close"], nil),
+        (["head", "lie:700:0:9:-:00\(many)", "goaway:0:0", "wait:5", "close"], nil),
+      ]
+
+      for (index, row) in rows.enumerated() {
+        for (place, bytes) in [1, 50_000].enumerated() {
+          let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+          let target = server.target(index * 2 + place, row.steps)
+          let result = await Result { try await client.post(target, body: .data(Data(count: bytes))).text }
+
+          #expect((try? result.get()) == row.body, "\(row.steps), \(bytes): \(result)")
+        }
       }
     }
 

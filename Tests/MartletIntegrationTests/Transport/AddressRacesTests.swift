@@ -176,7 +176,7 @@
 
       // The last addresses are tried as well.
       var tried = 0
-      for round in 1...20 {
+      for round in 1...200 {
         let now = Int64(round) * Self.delay
         for owner in owners {
           guard let address = races.takeNext(owner, at: now) else { continue }

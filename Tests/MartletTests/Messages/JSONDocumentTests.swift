@@ -207,8 +207,28 @@ import Testing
     #expect(value?.int == number, "\(String(decoding: text, as: UTF8.self))")
   }
 
-  @Test func `most of the odd texts are taken`() {
-    #expect(Self.odd.count { (try? JSONDecoder().decode(OneInt.self, from: $0)) != nil } >= 20)
+  /// Foundation takes the others, or fewer of them in a later version.
+  @Test func `the odd texts are taken but for a few`() {
+    let refused = Self.odd.indices.filter { (try? JSONDecoder().decode(OneInt.self, from: Self.odd[$0])) == nil }
+
+    #expect(Set(refused).isSubset(of: [13, 14, 16, 17, 18, 25]), "\(refused)")
+  }
+
+  @Test func `blanks and repeated names cost nothing for each value`() throws {
+    let blanks = String(repeating: " ", count: 200_000)
+    let ones = String(repeating: "1,", count: 100_000)
+    let big = String(repeating: "1,", count: 50_000) + "1"
+    let names = String(repeating: "\"a\":1,", count: 20_000)
+
+    let values = try Self.decode([JSONValue].self, "\(blanks)[\(ones)1]")
+    let members = try Self.decode([String: JSONValue].self, "{\"a\":[\(big)],\(names)\"b\":2}")
+
+    #expect(values.count == 100_001)
+    #expect(members["a"]?.array?.count == 50_001 && members["b"] == 2)
+  }
+
+  @Test func `of members with the same name the first one counts`() throws {
+    #expect(try Self.decode([String: [JSONValue]].self, #"{"a":[],"a":[1]}"#) == ["a": []])
   }
 
   @Test func `takes a document without the outermost braces`() throws {
@@ -243,7 +263,7 @@ import Testing
     #expect(try index.value(at: ["a", 0, "v"].map { Self.key($0) }, nil) == 7)
     #expect(index.listedCount == 3)
     #expect(try index.value(at: ["rows", 999, "i"].map { Self.key($0) }, nil) == 999)
-    #expect(try index.value(at: ["rows", 1_000].map { Self.key($0) }, nil) == nil)
+    #expect(throws: JSONMisfit.self) { try index.value(at: ["rows", 1_000].map { Self.key($0) }, nil) }
     #expect(index.listedCount == 5)
   }
 
@@ -259,7 +279,7 @@ import Testing
     let number = try Self.cpuTime { _ = try JSONDecoder().decode(Meta<Int>.self, from: body) }
     let value = try Self.cpuTime { _ = try HTTPResponse(status: .ok, body: body).json(Meta<JSONValue>.self) }
 
-    #expect(value < 3 * number, "\(number) \(value)")
+    #expect(value < 2 * number, "\(number) \(value)")
   }
 
   // MARK: Malformed, or a number that does not fit
