@@ -19,6 +19,22 @@
       return code == 0 ? address.ss_family != sa_family_t(AF_UNIX) : fcntl(descriptor, F_GETFD) >= 0
     }
 
+    private static func name(_ descriptor: Int32) -> String {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) ?? ""
+    }
+
+    /// Starts a timer of each clock: libdispatch keeps a descriptor for each, which would take the number later.
+    private static func openTimers() async throws {
+      let moment = DispatchTimeInterval.milliseconds(1)
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().asyncAfter(deadline: .now() + moment) {
+          DispatchQueue.global().asyncAfter(wallDeadline: .now() + moment) { continuation.resume() }
+        }
+      }
+      try await Task.sleep(for: .milliseconds(1), clock: .continuous)
+      try await Task.sleep(for: .milliseconds(1), clock: .suspending)
+    }
+
     @Test(arguments: Lane.engines)
     func `no file and no connection takes the number of a closed stream`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
@@ -29,6 +45,7 @@
             : .raw("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nabc", thenClose: false)
         }
         let upload = try folder.write(Data(count: 1000), to: "upload")
+        try await Self.openTimers()
         close(0)
         let client = lane.client {
           $0.cache = .disk(folder.url.appending(path: "cache"))
@@ -36,15 +53,15 @@
         }
 
         _ = try await client.get(RequestTarget(server.url("/rest")))
-        #expect(!Self.isTaken(0))
+        #expect(!Self.isTaken(0), "\(Self.name(0))")
         client.start(.put(RequestTarget(server.url("/begun")), body: .file(upload)))
         #expect(await server.waitForRequests(2))
-        #expect(!Self.isTaken(0))
+        #expect(!Self.isTaken(0), "\(Self.name(0))")
         let download = Task {
           try await client.download(.get(RequestTarget(server.url("/begun"))), to: folder.url.appending(path: "file"))
         }
         #expect(await server.waitForRequests(3))
-        #expect(!Self.isTaken(0))
+        #expect(!Self.isTaken(0), "\(Self.name(0))")
         download.cancel()
       }
     }
