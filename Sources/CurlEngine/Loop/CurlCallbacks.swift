@@ -115,8 +115,13 @@ enum CurlCallbacks {
 extension CurlLoop {
   /// Observes the HTTP/2 streams and the failed sends of a loop, while libcurl works for the loop on this thread.
   ///
-  /// Returns the loop that was observed before: its turn on this thread may have led here.
-  static func listen(_ loop: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    martlet_streams_listen(CurlCallbacks.streamNoted, CurlCallbacks.sendFailed, loop)
+  /// - Returns: The loop that was observed before, for ``observeAgain(_:)``: loops can be nested on a thread.
+  static func observe(_ loop: CurlLoop?) -> UnsafeMutableRawPointer? {
+    martlet_streams_listen(
+      CurlCallbacks.streamNoted, CurlCallbacks.sendFailed, loop.map { Unmanaged.passUnretained($0).toOpaque() })
+  }
+
+  static func observeAgain(_ previous: UnsafeMutableRawPointer?) {
+    _ = martlet_streams_listen(CurlCallbacks.streamNoted, CurlCallbacks.sendFailed, previous)
   }
 }

@@ -148,9 +148,9 @@ package final class CurlMailbox: Sendable {
       // Enters only after locking, so that the exit handler never waits for a thread that waits for this lock: a
       // callback may exit while it holds the lock.
       martlet_library_await()
-      let previous = CurlLoop.listen(loop.map { Unmanaged.passUnretained($0).toOpaque() })
+      let previous = CurlLoop.observe(loop)
       defer {
-        _ = CurlLoop.listen(previous)
+        CurlLoop.observeAgain(previous)
         if loop == nil { martlet_library_end_thread() }
         martlet_library_leave()
       }
@@ -165,8 +165,8 @@ package final class CurlMailbox: Sendable {
     guard martlet_library_enter() else { return nil }
     defer { martlet_library_leave() }
     return loop.withLockIfAvailable { loop in
-      let previous = CurlLoop.listen(loop.map { Unmanaged.passUnretained($0).toOpaque() })
-      defer { _ = CurlLoop.listen(previous) }
+      let previous = CurlLoop.observe(loop)
+      defer { CurlLoop.observeAgain(previous) }
       return body(&loop)
     } ?? nil
   }

@@ -35,10 +35,6 @@ final class CurlHandle {
   private(set) var isMultiplexed = false
   /// The transfer's HTTP/2 stream, if libcurl's log contains it.
   private(set) var stream: UInt32?
-  /// The error code with which the transfer's HTTP/2 stream ended (RFC 9113 §7), as far as known.
-  ///
-  /// 0 means that the response is complete.
-  var streamEnd: UInt32?
   var incoming = IncomingStream()
   /// Whether libcurl is about to send the request again.
   ///
@@ -282,7 +278,7 @@ final class CurlHandle {
       }
     }
     guard transfer.willSend() else { return false }
-    (hasAwaitedRoom, streamEnd, incoming) = (false, nil, IncomingStream())
+    (hasAwaitedRoom, incoming) = (false, IncomingStream())
     alerts = isReused || !isSecure ? nil : martlet_easy_tls(easy).map { (martlet_tls_watch_alerts($0), $0) }
     if let name {
       let connection = known ?? loop.resting.add(name)
@@ -378,7 +374,7 @@ final class CurlHandle {
     // SEND_ERROR: libcurl since 8.0 reports it if the server had ended its response before. While the reader pauses, or
     // after many bytes at once, libcurl may have dropped the end of the response.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
-      let isBroken = streamEnd != 0 && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
+      let isBroken = incoming.code != 0 && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
       return CurlEnding(code: 0, text: "", isReused: isReused, isCutOff: isBroken || isIncomplete)
     }
     var text = transfer?.explained(error, code, isReused: isReused) ?? error
@@ -392,7 +388,7 @@ final class CurlHandle {
     if loop.goaways.count > 0, let goAway = connectionName.flatMap({ loop.goaways[$0] }) {
       result.note(goAway, of: stream)
     }
-    if streamEnd == 7 { result.isUnprocessed = true }  // REFUSED_STREAM
+    if incoming.code == 7 { result.isUnprocessed = true }  // REFUSED_STREAM
     return result
   }
 
@@ -438,7 +434,7 @@ final class CurlHandle {
   func release() {
     transfer?.handle = nil
     transfer = nil
-    (resting, connectionNumber, stream, streamEnd, tls, proxyTLS) = (nil, nil, nil, nil, nil, nil)
+    (resting, connectionNumber, stream, tls, proxyTLS) = (nil, nil, nil, nil, nil)
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
     (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)

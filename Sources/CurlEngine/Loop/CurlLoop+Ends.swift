@@ -49,7 +49,7 @@ extension CurlLoop {
         continue
       }
       if code != 0 { discardConnection(of: handle, after: code) }
-      let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream && handle.streamEnd != 0
+      let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream && handle.incoming.code != 0
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
       ended.append((handle, code))
     }
@@ -123,6 +123,8 @@ struct IncomingStream {
   var byteCount: Int64?
   /// Whether a frame with END_STREAM has begun to arrive; `false` after a reset, and `nil` before either.
   var hasEnd: Bool?
+  /// The error code with which the stream was closed (RFC 9113 §7); `nil` before, or if it is unknown.
+  var code: UInt32?
 }
 
 extension CurlHandle {
@@ -132,7 +134,7 @@ extension CurlHandle {
     case martlet_stream_ends: incoming.hasEnd = true
     case martlet_stream_is_cut: incoming.hasEnd = false
     case martlet_stream_got_http1: transfer?.life.sends.noteHTTP1()
-    default: streamEnd = value
+    default: incoming.code = value
     }
   }
 
@@ -141,6 +143,7 @@ extension CurlHandle {
   /// nghttp2 reports the end of a stream only when the request has ended as well.
   var isIncomplete: Bool {
     guard let byteCount = incoming.byteCount, let transfer else { return false }
-    return incoming.hasEnd != true || streamEnd != 0 && !transfer.job.hasBody || transfer.life.received < byteCount
+    return incoming.hasEnd != true || incoming.code != 0 && !transfer.job.hasBody
+      || transfer.life.received < byteCount
   }
 }

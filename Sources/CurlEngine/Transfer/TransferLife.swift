@@ -285,6 +285,6 @@ extension TransferLife {
     }
     if seen.isReset, bodyEnd == .connection { return .cutBody("the connection was reset before the body ended") }
     guard bodyEnd == .stream, seen.isCutOff else { return nil }
-    return .cutBody("the HTTP/2 stream ended without END_STREAM: the body is incomplete")
+    return .cutBody("the HTTP/2 stream ended early: the body is incomplete")
   }
 }

@@ -344,7 +344,7 @@
 
     @Test(arguments: [
       (end: BodyEnd.connection, isAlone: true, seen: TransferLife.Circumstances(isTLSCut: true), words: "TLS did not"),
-      (.stream, false, .init(isCutOff: true), "without END_STREAM"),
+      (.stream, false, .init(isCutOff: true), "ended early"),
       (.connection, true, .init(isReset: true), "was reset"), (.length(0), true, .init(isReset: true), "ends"),
       (.length(0), false, .init(isCutOff: true), "ends"),
       (.stream, false, .init(), "ends"), (.connection, true, .init(isCutOff: true), "ends"),
