@@ -58,7 +58,7 @@ enum TerminationDrain {
 
   private struct State {
     var clients: [Client] = []
-    /// Those that were registered when the signal arrived.
+    /// The registered clients at the time of the signal.
     var draining: [Client] = []
     var source: (any DispatchSourceSignal)?
     /// The number of callers that wait, and end the process themselves.
@@ -73,7 +73,7 @@ enum TerminationDrain {
   private static let state = Locked(State())
   private static let drained = SharedResult<Void>()
   /// Whether the signal has arrived before its source was registered.
-  private static let isEarly = Atomic(false)
+  static let isEarly = Atomic(false)
 
   static func wait(_ core: ClientCore, _ timeout: Duration) async {
     let id = state.withLock { state in
@@ -90,8 +90,12 @@ enum TerminationDrain {
   }
 
   /// Registers a client; returns whether the signal has arrived before, and does not drain the client.
+  ///
+  /// `beforeSource` runs while the signal is already caught, and its source does not exist yet.
   @discardableResult
-  static func add(_ core: ClientCore, _ timeout: Duration, wait: Int? = nil) -> Bool {
+  static func add(
+    _ core: ClientCore, _ timeout: Duration, wait: Int? = nil, beforeSource: () -> Void = {}
+  ) -> Bool {
     state.withLock { state in
       state.clients.removeAll { $0.core == nil || $0.core === core && $0.wait == wait }
       state.clients.append(Client(core: core, timeout: timeout, wait: wait))
@@ -100,6 +104,7 @@ enum TerminationDrain {
       // reports the signal in addition to this handler. Until then, the signal must neither end the process nor be lost.
       isEarly.store(false, ordering: .relaxed)
       signal(SIGTERM) { _ in TerminationDrain.isEarly.store(true, ordering: .relaxed) }
+      beforeSource()
       let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global(qos: .userInitiated))
       source.setEventHandler { end() }
       source.setRegistrationHandler { if isEarly.load(ordering: .relaxed) { end() } }

@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import Synchronization
   import TestSupport
   import Testing
 
@@ -14,6 +15,18 @@
         await isOpen.wait { $0 }
         return .ok("last")
       }
+    }
+
+    /// Sends this process the signal during a request, and saves the response.
+    private static func outlast(_ client: HTTPClient, _ url: String, _ path: String) async throws {
+      async let signal: Void = {
+        while client.activity.current.running.isEmpty { try? await Task.sleep(for: .milliseconds(2)) }
+        kill(getpid(), SIGTERM)
+      }()
+      let text = try await client.get(RequestTarget(url)).text
+      try Data(text.utf8).write(to: URL(filePath: path))
+      await signal
+      try await Task.sleep(for: .seconds(600))
     }
 
     private static func open(
@@ -36,14 +49,7 @@
           [path = folder.path("result") as String, url = server.url as String, lane = lane as Lane] in
           let client = lane.client()
           client.drainOnTermination()
-          async let signal: Void = {
-            while client.activity.current.running.isEmpty { try? await Task.sleep(for: .milliseconds(2)) }
-            kill(getpid(), SIGTERM)
-          }()
-          let text = try await client.get(RequestTarget(url)).text
-          try Data(text.utf8).write(to: URL(filePath: path))
-          await signal
-          try await Task.sleep(for: .seconds(600))
+          try await Self.outlast(client, url, path)
         }
       }()
       try await Self.open(isOpen, after: server)
@@ -89,11 +95,17 @@
       #expect(try folder.contents("result") == Data("last".utf8))
     }
 
-    @Test func `a signal right after drainOnTermination is not lost`() async throws {
-      await #expect(processExitsWith: .signal(SIGTERM)) {
-        HTTPClient.shared.drainOnTermination()
-        kill(getpid(), SIGTERM)
-        try await Task.sleep(for: .seconds(30))
+    @Test(arguments: [false, true])
+    func `a signal before or after the registration of its source is not lost`(isEarly: Bool) async throws {
+      await #expect(processExitsWith: .signal(SIGTERM)) { [isEarly = isEarly as Bool] in
+        TerminationDrain.add(HTTPClient.shared.core, .seconds(10)) {
+          guard isEarly else { return }
+          kill(getpid(), SIGTERM)
+          // Another thread receives it.
+          while !TerminationDrain.isEarly.load(ordering: .relaxed) { usleep(1000) }
+        }
+        if !isEarly { kill(getpid(), SIGTERM) }
+        try await Task.sleep(for: .seconds(600))
       }
     }
 
@@ -121,14 +133,7 @@
           let wait = Task { await client.waitForTermination() }
           wait.cancel()
           await wait.value
-          async let signal: Void = {
-            while client.activity.current.running.isEmpty { try? await Task.sleep(for: .milliseconds(2)) }
-            kill(getpid(), SIGTERM)
-          }()
-          let text = try await client.get(RequestTarget(url)).text
-          try Data(text.utf8).write(to: URL(filePath: path))
-          await signal
-          try await Task.sleep(for: .seconds(600))
+          try await Self.outlast(client, url, path)
         }
       }()
       // Longer than the process would last without the drain.
