@@ -124,6 +124,27 @@
       }
     }
 
+    /// In a tunnel they would belong to TLS.
+    @Test(arguments: Lane.engines, WireServer.Way.proxied.filter(\.isTunnel))
+    func `bytes behind a CONNECT response are no response`(_ lane: Lane, _ way: WireServer.Way) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await WireServer(try await authority.identity(), way)
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.proxy = server.proxy
+      }
+
+      for turn in 0..<Stress.count(6, full: 300) {
+        let target = RequestTarget("\(raw: "https://localhost:\(1001 + turn % 3)/200/nothing/0/\(turn)")")
+        switch await Result { try await client.post(target, body: .text("x")) } {
+        case .success(let response): #expect(response.text == "\(turn)")
+        case .failure(let error): #expect(error is HTTPError && (error as? HTTPError)?.kind != .timedOut, "\(error)")
+        }
+        let next = try await client.get(server.target(1000 + turn))
+        #expect(next.text == "\(1000 + turn)")
+      }
+    }
+
     private static func ask(
       _ what: Case, _ number: Int, _ pause: Int, _ server: WireServer, _ client: HTTPClient
     ) async throws {

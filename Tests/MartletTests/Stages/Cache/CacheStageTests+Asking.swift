@@ -121,6 +121,22 @@ extension CacheStageTests {
     #expect(try await client.get("http://a.test/x").source == .network)
   }
 
+  @Test func `QUERY is retried, and neither stored nor answered from the cache`() async throws {
+    let fresh: HTTPHeaders = ["Cache-Control": "max-age=600"]
+    let transport = StubTransport(script: [
+      .status(.serviceUnavailable), .text("1", headers: fresh), .text("2", headers: fresh), .text("3", headers: fresh),
+    ])
+    let client = client(transport) { $0.retry = .backoff() }
+    func ask(_ text: String) -> HTTPRequest { HTTPRequest(.query, "http://a.test/x", body: .text(text)) }
+
+    let texts = [
+      try await client.send(ask("a")).text, try await client.send(ask("b")).text,
+      try await client.get("http://a.test/x").text,
+    ]
+
+    #expect(texts == ["1", "2", "3"] && transport.requests.count == 4)
+  }
+
   // MARK: Codings
 
   @Test func `stores a partial response with a content coding only if decompression is off`() async throws {

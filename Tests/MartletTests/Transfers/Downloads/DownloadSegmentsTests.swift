@@ -5,6 +5,15 @@ import Testing
 
 @testable import Martlet
 
+extension Shared<Int> {
+  fileprivate func next() -> Int {
+    withLock {
+      $0 += 1
+      return $0
+    }
+  }
+}
+
 /// Additional connections of a download, which a server may refuse.
 @Suite(.hangLimit) struct DownloadSegmentsTests {
   private static let bytes = [UInt32](0..<UInt32(18 << 18)).withUnsafeBytes { Data($0) }
@@ -40,10 +49,7 @@ import Testing
     let folder = try TemporaryFolder()
     let (seen, refused) = (Shared(0), Log<Void>())
     let transport = StubTransport { request in
-      let number = seen.withLock { seen in
-        seen += 1
-        return seen
-      }
+      let number = seen.next()
       // The second and third additional connections, while the first one has a segment.
       if number == 2 { await refused.wait(for: 2) }
       guard number == 3 || number == 4 else { return try Self.range(request) }
@@ -64,10 +70,7 @@ import Testing
     let folder = try TemporaryFolder()
     let seen = Shared(0)
     let transport = StubTransport { request in
-      let number = seen.withLock { seen in
-        seen += 1
-        return seen
-      }
+      let number = seen.next()
       return 2...4 ~= number ? try Self.refusal(status) : try Self.range(request)
     }
 
@@ -100,10 +103,7 @@ import Testing
     let folder = try TemporaryFolder()
     let seen = Shared(0)
     let transport = StubTransport { request in
-      let number = seen.withLock { seen in
-        seen += 1
-        return seen
-      }
+      let number = seen.next()
       guard 2...4 ~= number else { return try Self.range(request) }
       return status == 206
         ? try Self.range(request, tag: "2") : .status(.ok, headers: ["ETag": "\"2\""], body: Self.bytes)
@@ -121,10 +121,7 @@ import Testing
     let clock = TestClock(advancing: .manually)
     let seen = Shared(0)
     let transport = StubTransport { request in
-      let number = seen.withLock { seen in
-        seen += 1
-        return seen
-      }
+      let number = seen.next()
       if 3...4 ~= number { try await clock.sleep(for: .seconds(3600)) }
       if number == 2 { await clock.wait(forSleepers: 2) }
       guard request.headers.contains("Range") else { return .status(.ok, headers: ["ETag": "\"2\""], body: Self.bytes) }

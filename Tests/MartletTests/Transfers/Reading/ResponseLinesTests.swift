@@ -112,6 +112,14 @@ import Testing
     #expect(error?.redactedURL == "http://example.test/")
   }
 
+  @Test func `a decoding error tells a number that does not fit from a malformed line`() async throws {
+    let number = await #expect(throws: HTTPError.self) { try await Self.points("{\"x\":1.5}\n") }
+    let malformed = await #expect(throws: HTTPError.self) { try await Self.points("{\"x\":tru}\n") }
+
+    #expect(number?.message.contains("a number does not fit its type") == true, "\(number?.message ?? "")")
+    #expect(malformed?.message.contains("malformed: expected a value") == true, "\(malformed?.message ?? "")")
+  }
+
   @Test func `decodes JSON Lines with the client's decoder`() async throws {
     struct Moment: Decodable, Sendable { var at: Date }
     let decoder = JSONDecoder()
