@@ -113,7 +113,7 @@ extension StandardInput {
 
   /// A long or slow input, which is read while it is sent.
   ///
-  /// The first bytes of a pipe are kept, so that a retry, a redirect or credentials for a 401 can send them again.
+  /// The first bytes of a pipe are kept for a retry, a redirect, or a 401 that asks for credentials.
   final class Rest: Sendable, Equatable {
     private struct State {
       var kept: Data

@@ -74,9 +74,9 @@ public struct RequestOptions: Sendable {
 
   /// Whether equal concurrent `GET` requests share one response; `true` by default.
   ///
-  /// A `GET` waits for an equal `GET` in progress, whose response is shared if it may be stored. It waits at most 0.5
-  /// seconds for the head, or 10 seconds if the response will be stored, and never longer than half of its own remaining
-  /// time. After a response that could not be shared, later requests do not wait. A request with credentials,
+  /// A `GET` waits for an equal `GET` in progress, whose response is shared if it may be stored. The wait for the head is
+  /// limited to 0.5 seconds, that for a response that will be stored to 10 seconds, and both to half of the request's
+  /// remaining time. After a response that could not be shared, later requests do not wait. A request with credentials,
   /// conditions or its own range shares nothing.
   public var coalesces: Bool?
 

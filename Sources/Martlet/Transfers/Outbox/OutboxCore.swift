@@ -168,8 +168,8 @@ final class OutboxCore: Sendable {
       try await client.stream(request, options: options) { [timeline = client.timeline] response in
         // The head decides, even if the call ends with an error while the body is read.
         head.withLock { $0 = (response.status, response.headers, response.request.method) }
-        // Reads the body so that the connection can be reused, but not one that takes long to arrive. The reader does
-        // not observe its task, so it is left behind; it ends with the call.
+        // Reading the body keeps the connection reusable; a slow body is not worth the wait. The reader does not
+        // observe its task, so it is left behind; it ends with the call.
         let patience = AbortSource()
         async let _: Void = {
           guard (try? await timeline.watch(.seconds(10))) != nil else { return }
