@@ -234,10 +234,10 @@ extension HAREntry.Body {
         comment = Self.unmaskable
         return
       }
-      if let text = String(validating: masked, as: UTF8.self) {
+      if let text = String(validating: isWhole ? masked[...] : masked.withoutPartialCharacter, as: UTF8.self) {
         content = .text(text)
       } else {
-        // At the limit, a character may be cut; otherwise it is in another character set.
+        // It is in another character set.
         content = isWhole ? .bytes(Data(masked)) : .text(String(decoding: masked, as: UTF8.self))
       }
     } else if redaction.revealsSecrets

@@ -248,7 +248,7 @@ import Testing
     }
 
     for body in [entries[0].request.body, entries[0].response.body] {
-      #expect(body?.content == .text("ééééé\u{FFFD}") && body?.isWhole == false && body?.comment == "truncated")
+      #expect(body?.content == .text("ééééé") && body?.isWhole == false && body?.comment == "truncated")
     }
     #expect(entries[0].response.body?.size == 200)
     #expect(entries[1].request.body == nil)
