@@ -72,6 +72,37 @@
         #expect(error?.kind == .connectionLost, "\(answer)")
       }
     }
+
+    /// Each is sent from a little before to a little after the end of its connection.
+    @Test(.needs(.nginx), arguments: Lane.engines)
+    func `a POST while nginx closes the connection arrives once, or fails`(_ lane: Lane) async throws {
+      let logs = try TemporaryFolder()
+      let server = try await NginxServer(
+        "keepalive_timeout 20ms; access_log \(logs.path("log")); location / { return 200; }")
+      let client = lane.client { $0.retry = .off }
+      let count = Stress.count(60, full: 1500)
+
+      var (failed, unsent): (Set<Int>, Set<Int>) = ([], [])
+      for number in 0..<count {
+        do {
+          try await client.post("\(raw: server.url)/\(number)", body: .text("x"))
+        } catch let error as HTTPError {
+          #expect(error.kind == .connectionLost, "\(error)")
+          failed.insert(number)
+          if error.wasNotProcessed { unsent.insert(number) }
+        }
+        try await Task.sleep(for: .microseconds(18_000 + number % 13 * 400))
+      }
+
+      #expect(failed.count < count / 10)
+      let lines = try String(contentsOfFile: logs.path("log"), encoding: .utf8)
+      let arrived = lines.split(separator: "\n").compactMap { line in
+        line.split(separator: " ").first { $0.hasPrefix("/") }.flatMap { Int($0.dropFirst()) }
+      }
+      #expect(arrived.count == Set(arrived).count)
+      #expect(Set(0..<count).subtracting(arrived).isSubset(of: failed))
+      #expect(unsent.isDisjoint(with: arrived))
+    }
   }
 
   /// A clock that makes the engine's thread wait.

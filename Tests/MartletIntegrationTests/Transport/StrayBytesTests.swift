@@ -136,7 +136,8 @@
 
       for turn in 0..<Stress.count(6, full: 300) {
         let target = RequestTarget("\(raw: "https://localhost:\(1001 + turn % 3)/200/nothing/0/\(turn)")")
-        switch await Result { try await client.post(target, body: .text("x")) } {
+        let answer = await Result { try await client.post(target, body: .text("x")) }
+        switch answer {
         case .success(let response): #expect(response.text == "\(turn)")
         case .failure(let error): #expect(error is HTTPError && (error as? HTTPError)?.kind != .timedOut, "\(error)")
         }

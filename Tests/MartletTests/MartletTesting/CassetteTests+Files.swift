@@ -54,6 +54,26 @@ extension CassetteTests {
     #expect(cassette.entryCount == 3)
   }
 
+  /// Two paths of a file have separate states and separate locks, like two processes.
+  @Test func `recordings in one file by several writers at once are all kept`() async throws {
+    try folder.write("", to: "c/y")
+    let link = folder.url.appending(path: "link")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.url.appending(path: "c"))
+    let clients = [file, link.appending(path: "x.har")].map { file in
+      client(Cassette(file, mode: .recordMissing, recording: StubTransport { .text($0.url?.path() ?? "") }))
+    }
+
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<100 {
+        group.addTask { try await clients[number % 2].get(RequestTarget("/\(number)")) }
+      }
+      try await group.waitForAll()
+    }
+
+    let urls = try HARFile(at: file.path()).entries.map(\.request.url)
+    #expect(urls.count == 100 && Set(urls) == Set((0..<100).map { "http://example.test/\($0)" }))
+  }
+
   @Test func `a new recording in a file that another process changes is an error`() async throws {
     try folder.write(#"{"log":{"version":"1.2","creator":{"name":"Martlet"},"entries":[]}}"#, to: "c/x.har")
     let (cassette, _) = recording(.recordAnew) { _ in .text("x") }

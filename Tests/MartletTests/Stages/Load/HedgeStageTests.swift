@@ -176,7 +176,8 @@ import Testing
     arguments: [
       (HTTPRequest.post("/"), RequestOptions(), false), (.put("/", body: .text("x")), RequestOptions(), true),
       (.post("/", headers: ["Idempotency-Key": "1"]), RequestOptions(), false),
-      (.post("/"), .isIdempotent(), true), (.get("/"), .isIdempotent(false), false), (.get("/"), .hedging(.off), false),
+      (HTTPRequest(.query, "/", body: .text("x")), RequestOptions(), true), (.post("/"), .isIdempotent(), true),
+      (.get("/"), .isIdempotent(false), false), (.get("/"), .hedging(.off), false),
       (.put("/", body: .stream(AsyncStream<Data> { $0.finish() })), RequestOptions(), false),
     ] as [(HTTPRequest, RequestOptions, Bool)])
   func `hedges only what can be sent twice`(request: HTTPRequest, options: RequestOptions, isHedged: Bool) async throws
