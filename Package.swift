@@ -46,7 +46,7 @@ let package = Package(
     .target(name: "CurlEngine", dependencies: ["CMartletShim", "MartletBase"], swiftSettings: settings),
     .target(
       name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine,
-      exclude: ["Stages/Cookies/PublicSuffix"], swiftSettings: settings),
+      exclude: ["Cookies/PublicSuffix"], swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
     // On its own, because it needs Swift Testing, which a program with a `MockServer` must not have to load.
     .target(name: "MartletTestTraits", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),

@@ -17,7 +17,7 @@ struct Identity: Equatable, Sendable {
 
   var user: User?
   /// The only scheme that the password is sent with; `nil` for what the server asks for.
-  var scheme: AuthenticationChallenge.Scheme?
+  var scheme: AuthenticationScheme?
   var token: Token?
   /// The file that passwords which were asked for are kept in.
   var credentials: String?

@@ -8,7 +8,7 @@ struct Question {
   private let challenge: AuthenticationChallenge
 
   /// - Returns: `nil` if the server asks for a scheme that the user does not want.
-  init?(_ user: String, _ challenge: AuthenticationChallenge, only scheme: AuthenticationChallenge.Scheme?) {
+  init?(_ user: String, _ challenge: AuthenticationChallenge, only scheme: AuthenticationScheme?) {
     if let scheme, scheme != challenge.scheme { return nil }
     self.user = user
     self.challenge = challenge

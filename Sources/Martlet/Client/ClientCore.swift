@@ -11,7 +11,7 @@ package final class ClientCore: Sendable {
     var calls = Slots<Call>()
     /// Calls whose callbacks have not run yet.
     var delivering: [RequestID: Call] = [:]
-    var outboxes: [ObjectIdentifier: OutboxCore] = [:]
+    var work: [ObjectIdentifier: any ClientWork] = [:]
     var foreign: [Int: String] = [:]
     var nextForeign = 0
     var isClosed = false
@@ -219,24 +219,24 @@ package final class ClientCore: Sendable {
   /// Counts the bytes of an exchange whose response is not used.
   func countWaste(_ bytes: Int64) { state.withLock { $0.totals.wastedBytes += bytes } }
 
-  // MARK: Outboxes
+  // MARK: Work
 
-  /// Registers an outbox that sends with this client.
-  func enter(_ outbox: OutboxCore) throws {
+  /// Registers work that uses this client.
+  func enter(_ work: any ClientWork) throws {
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
-      $0.outboxes[ObjectIdentifier(outbox)] = outbox
+      $0.work[ObjectIdentifier(work)] = work
       return true
     }
     guard isOpen else { throw HTTPError(.clientClosed, "the client is drained and takes no new requests") }
   }
 
-  func leave(_ outbox: OutboxCore) {
-    let removed = state.withLock { $0.outboxes.removeValue(forKey: ObjectIdentifier(outbox)) }
+  func leave(_ work: any ClientWork) {
+    let removed = state.withLock { $0.work.removeValue(forKey: ObjectIdentifier(work)) }
     _ = removed
   }
 
-  var outboxes: [OutboxCore] { state.withLock { Array($0.outboxes.values) } }
+  var work: [any ClientWork] { state.withLock { Array($0.work.values) } }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
 

@@ -47,8 +47,8 @@ extension HTTPClient {
     public var httpVersions: [String] = []
 
     /// The schemes for connection-based authentication that the engine supports, of
-    /// ``AuthenticationChallenge/Scheme/ntlm`` and ``AuthenticationChallenge/Scheme/negotiate``.
-    public var handshakes: [AuthenticationChallenge.Scheme] = []
+    /// ``AuthenticationScheme/ntlm`` and ``AuthenticationScheme/negotiate``.
+    public var handshakes: [AuthenticationScheme] = []
 
     /// The content codings that are decoded, in the order in which `Accept-Encoding` lists them.
     public var contentCodings: [String] = []

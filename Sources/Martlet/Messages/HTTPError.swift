@@ -150,7 +150,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// True for connectivity failures, timeouts, limits on the load of the server, files for which no descriptor or memory
   /// was left, and the statuses 408, 425, 429, 500, 502, 503 and 504.
   public var isTransient: Bool {
-    isConnectivity || isTimeout || isLoadLimit || isExhaustion || (status.map(RetryPolicy.isTransient) ?? false)
+    isConnectivity || isTimeout || isLoadLimit || isExhaustion || (status?.isTransient ?? false)
   }
 
   /// Decodes the response body as JSON, for APIs that describe errors in it.
@@ -178,7 +178,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     if let response, response.isBodyTruncated { notes.append("body cut after \(response.body.count) bytes") }
     if let phase { notes.append("while \(phase.rawValue)") }
     if attempts.count > 1 { notes.append("after \(attempts.count) attempts") }
-    if let elapsed { notes.append(HTTPError.text(elapsed)) }
+    if let elapsed { notes.append(elapsed.shown) }
     if !notes.isEmpty { line += " (\(notes.joined(separator: ", ")))" }
     if let refusal = attempts.last?.retryRefusal {
       line += "; not repeated: \(InvalidInput.printable(refusal.description, limit: Self.longestText))"
@@ -208,7 +208,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// The message for an exceeded time limit.
   static func passedLimit(_ name: String, _ limit: Duration) -> String {
-    "the \(name) limit of \(text(limit)) passed"
+    "the \(name) limit of \(limit.shown) passed"
   }
 
   /// The error of a failed file operation, with the system's error text.
@@ -221,9 +221,4 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     return error
   }
 
-  static func text(_ duration: Duration) -> String {
-    let seconds = duration.inSeconds
-    if seconds < 1 { return "\((seconds * 10_000).rounded() / 10) ms" }
-    return "\((seconds * 100).rounded() / 100) s"
-  }
 }

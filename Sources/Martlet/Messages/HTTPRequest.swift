@@ -130,3 +130,25 @@ public struct HTTPRequest: Sendable, Hashable {
   /// Whether the body, if any, can be sent now, for the first time or again.
   var isUsable: Bool { body?.isUsable ?? true }
 }
+
+extension HTTPRequest {
+  /// A copy with the query of the URL in ``query``; the complete URL is the same.
+  package var withItems: HTTPRequest {
+    guard let url = try? target.resolve(against: nil, adding: query), let text = url.query,
+      case let items = Query(spelling: text), !items.isEmpty,
+      let bare = try? AbsoluteURL(
+        scheme: url.scheme, authority: url.authority, path: url.path, query: nil, fragment: url.fragment)
+    else { return self }
+    var request = self
+    request.target = RequestTarget(bare)
+    request.query = items
+    return request
+  }
+}
+
+extension AbsoluteURL: CustomStringConvertible, CustomReflectable {
+  /// The redacted form, so that interpolation into a log leaks no secret.
+  package var description: String { redacted }
+
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

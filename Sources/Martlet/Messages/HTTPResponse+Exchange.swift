@@ -55,9 +55,9 @@ extension HTTPResponse {
           "\(method) is not idempotent and may have reached the server; if it may be sent twice, "
             + "set an Idempotency-Key field or RequestOptions.isIdempotent"
         case .exceedsTotalLimit(let delay, let limit):
-          "a delay of \(HTTPError.text(delay)) would exceed the total limit of \(HTTPError.text(limit))"
+          "a delay of \(delay.shown) would exceed the total limit of \(limit.shown)"
         case .exceedsDeadline(let delay, let remaining):
-          "a delay of \(HTTPError.text(delay)) would exceed the deadline, which is \(HTTPError.text(remaining)) away"
+          "a delay of \(delay.shown) would exceed the deadline, which is \(remaining.shown) away"
         case .budgetExhausted: "the retry budget of the client is used up"
         }
       }

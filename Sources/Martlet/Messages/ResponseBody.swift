@@ -23,7 +23,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// The announced number of bytes, or 0.
   private var announced = 0
   /// Retained as long as the body may be read.
-  private var lifetime: ExchangeLifetime?
+  private var lifetime: (any BodyLifetime)?
 
   /// Creates a body from data.
   ///
@@ -44,11 +44,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// Iterates over chunks.
   public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     fileprivate var storage: Storage?
-    fileprivate var lifetime: ExchangeLifetime?
+    fileprivate var lifetime: (any BodyLifetime)?
     /// Whether this is the only reader of the body.
     private var isReader = false
 
-    fileprivate init(storage: Storage, lifetime: ExchangeLifetime?) {
+    fileprivate init(storage: Storage, lifetime: (any BodyLifetime)?) {
       (self.storage, self.lifetime) = (storage, lifetime)
     }
 
@@ -148,9 +148,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 
   /// A copy that ends `lifetime` at the end of the body or when it is released.
-  func keeping(_ lifetime: ExchangeLifetime) -> ResponseBody {
+  func keeping(_ lifetime: any BodyLifetime) -> ResponseBody {
     if case .data = storage {
-      lifetime.end()
+      lifetime.end(nil)
       return self
     }
     var copy = self
@@ -236,14 +236,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
   }
 
-  /// A copy for a transport that does not observe `exchange`: an abort ends each wait.
-  ///
-  /// Only these waits count as silence. Each chunk restarts the idle limit, and the time that the reader takes does not
-  /// count.
-  func abortable(_ exchange: ExchangeControl) -> ResponseBody {
-    abortable(exchange.abortSource) { exchange.setPaused($0) }
-  }
-
   /// A copy whose chunks, if a closure returns them, are awaited only until an abort.
   func abortable(
     _ source: AbortSource, _ setPaused: @escaping @Sendable (Bool) -> Void = { _ in }
@@ -258,6 +250,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
       }, reader)
     return copy
   }
+}
+
+/// What lasts as long as a body may be read, such as its exchange.
+protocol BodyLifetime: AnyObject, Sendable {
+  func end(_ error: (any Error)?)
 }
 
 /// Sees the chunks of a body as they are read, and its end.

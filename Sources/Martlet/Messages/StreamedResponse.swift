@@ -114,7 +114,7 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.isBodyTruncated }
   }
 
-  var cacheReason: CacheDecision.Reason? {
+  var cacheReason: Explanation.Cache.Reason? {
     get { head.value.cacheReason }
     _modify { yield &head.value.cacheReason }
   }
@@ -143,7 +143,7 @@ public struct StreamedResponse: Sendable {
   public var url: URL { request.url ?? URL(fileURLWithPath: "/") }
 
   /// A safe filename for the body, as suggested by the server; see ``HTTPResponse/suggestedFilename``.
-  public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: request) }
+  public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: request.target) }
 
   /// Truncates the body to its first `limit` bytes, and does not read the rest.
   mutating func truncateBody(upTo limit: Int) async throws {

@@ -156,7 +156,7 @@ struct ExchangeStage: Stage {
 }
 
 /// Ends an exchange when its body ends or is released.
-final class ExchangeLifetime: Sendable {
+final class ExchangeLifetime: BodyLifetime {
   let control: ExchangeControl
   let call: Call
   private let token: Int

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The path of a call, from its request to its response.
 enum Pipeline {
   /// How the body is delivered.
@@ -6,11 +8,11 @@ enum Pipeline {
     case whole
     /// The body as it arrives, if the status is accepted.
     case stream
-    /// The body, or a part of it, in a file.
-    case file(DownloadJob, DownloadJob.Role)
+    /// By a stage that belongs to one call, such as one that writes the body to a file.
+    case own(any Stage)
 
     /// Whether the stages belong to one call.
-    var isOwn: Bool { if case .file = self { true } else { false } }
+    var isOwn: Bool { if case .own = self { true } else { false } }
 
     /// Whether the caller awaits the complete response.
     var isWhole: Bool { if case .whole = self { true } else { false } }
@@ -20,7 +22,7 @@ enum Pipeline {
       switch self {
       case .whole: CollectStage(isStreamed: false)
       case .stream: CollectStage(isStreamed: true)
-      case .file(let job, let role): DownloadStage(job: job, role: role)
+      case .own(let stage): stage
       }
     }
   }
@@ -127,5 +129,40 @@ enum Pipeline {
   ) async throws -> StreamedResponse {
     let call = context.call
     return try await withAbort(call.abortSource) { try await first(call.request, context) }
+  }
+}
+
+extension ClientSettings {
+  /// The stages of a call, which nearly all calls share.
+  func stages(
+    _ options: ResolvedOptions, hasCredential: Bool = false, _ delivery: Pipeline.Delivery
+  ) -> [any Stage] {
+    guard !hasCredential, !delivery.isOwn, options === self.options || isUsual(options) else {
+      return stages(options, hasCredential, delivery)
+    }
+    let usual = usualStages.withLock { $0 } ?? makeUsualStages()
+    return delivery.isWhole ? usual.whole : usual.stream
+  }
+
+  private func isUsual(_ options: ResolvedOptions) -> Bool {
+    features(options) == features(self.options) && hasCookies(options) == hasCookies(self.options)
+  }
+
+  @inline(never) private func makeUsualStages() -> UsualStages {
+    let made = UsualStages(whole: stages(options, false, .whole), stream: stages(options, false, .stream))
+    usualStages.withLock { $0 = made }
+    return made
+  }
+
+  private func features(_ options: ResolvedOptions) -> Pipeline.Features {
+    Pipeline.Features(options, limitsLoad: configuration.limitsLoad)
+  }
+
+  private func stages(
+    _ options: ResolvedOptions, _ hasCredential: Bool, _ delivery: Pipeline.Delivery
+  ) -> [any Stage] {
+    Pipeline.stages(
+      configuration, transport, guards, features(options), hasCredential: hasCredential,
+      cookies: hasCookies(options) ? jar : nil, cache: cache, delivery)
   }
 }

@@ -28,7 +28,7 @@ struct FileLock: ~Copyable {
       guard code == EWOULDBLOCK || code == EINTR else { throw PrivateFile.error("cannot be locked", file.path, code) }
       usleep(1_000)
     } while ContinuousClock.now < end
-    throw HTTPError(.file, "another process has held \(PrivateFile.shown(file.path)) for \(patience) ms")
+    throw HTTPError(.file, "another process has held \(DiskCalls.shown(file.path)) for \(patience) ms")
   }
 
   borrowing func release() {

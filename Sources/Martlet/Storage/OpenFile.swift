@@ -13,15 +13,14 @@ struct OpenFile: Sendable {
   ///
   /// Symbolic links are rejected, and opening a pipe does not block.
   static func at(_ path: String, _ flags: Int32) -> OpenFile? {
-    let number = martlet_above_streams(open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600))
-    return number >= 0 ? OpenFile(descriptor: DiskDescriptor(number), path: path) : nil
+    DiskDescriptor.at(path, flags).map { OpenFile(descriptor: $0, path: path) }
   }
 
   /// Checks that the file is a regular file of this user.
   ///
   /// The owner of a new file is not checked, because the file system determines it.
   func check(isNew: Bool = false) throws(HTTPError) -> DiskFacts {
-    guard let facts, facts.isFile else { throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file") }
+    guard let facts, facts.isFile else { throw HTTPError(.file, "\(DiskCalls.shown(path)) is not a plain file") }
     guard isNew || facts.isOwn else { throw PrivateFile.foreign(path) }
     return facts
   }

@@ -7,15 +7,14 @@ private let renameFile: @Sendable (String, String) -> Int32 = { rename($0, $1) }
 ///
 /// Only the owner has access, from the first instant. They are written atomically, and never through a symbolic link.
 enum PrivateFile {
-  /// A path, escaped and truncated for messages.
-  static func shown(_ path: String) -> String { InvalidInput.printable(path, limit: 300) }
-
   static func error(_ what: String, _ path: String, _ code: Int32) -> HTTPError {
-    .file("\(shown(path)) \(what)", code: code)
+    .file("\(DiskCalls.shown(path)) \(what)", code: code)
   }
 
   /// The error for a file of another user.
-  static func foreign(_ path: String) -> HTTPError { HTTPError(.file, "\(shown(path)) belongs to another user") }
+  static func foreign(_ path: String) -> HTTPError {
+    HTTPError(.file, "\(DiskCalls.shown(path)) belongs to another user")
+  }
 
   /// The error for a file of another user; `nil` for other files.
   static func refusal(_ path: String) -> HTTPError? { DiskCalls.facts(path)?.isOwn == false ? foreign(path) : nil }
@@ -31,14 +30,16 @@ enum PrivateFile {
     }
     let facts = try file.check()
     guard !isSecret || facts.isPrivate else {
-      throw HTTPError(.file, "\(shown(path)) is not a file that only its owner has rights to (mode 0600)")
+      throw HTTPError(.file, "\(DiskCalls.shown(path)) is not a file that only its owner has rights to (mode 0600)")
     }
     var data = Data()
     while true {
       let piece = try file.read(at: Int64(data.count), count: 64 << 10)
       if piece.isEmpty { return data }
       data += piece
-      guard data.count <= limit else { throw HTTPError(.file, "\(shown(path)) is larger than \(limit) bytes") }
+      guard data.count <= limit else {
+        throw HTTPError(.file, "\(DiskCalls.shown(path)) is larger than \(limit) bytes")
+      }
     }
   }
 

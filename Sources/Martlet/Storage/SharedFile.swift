@@ -31,7 +31,7 @@ package enum SharedFile {
       // Some file systems, such as NFS, cannot lock folders.
       guard errno == EWOULDBLOCK || errno == EINTR else { break }
       guard ContinuousClock.now < end else {
-        throw HTTPError(.file, "another process has held \(PrivateFile.shown(folder)) for \(patience)")
+        throw HTTPError(.file, "another process has held \(DiskCalls.shown(folder)) for \(patience)")
       }
       usleep(1_000)
     }
@@ -61,7 +61,7 @@ package enum SharedFile {
   /// Reads a file by a path that a file contains, relative to a folder.
   ///
   /// Follows no symbolic links below the folder, so a file of another person cannot name any file.
-  package static func contents(of path: String, inFolder folder: String) throws(Problem) -> Data {
+  package static func contents(of path: String, inFolder folder: String, limit: Int) throws(Problem) -> Data {
     guard let segments = segments(of: path) else { throw .outside }
     guard var file = OpenFile.at("\(folder)/.", O_RDONLY | O_DIRECTORY) else { throw .unreadable }
     for (index, segment) in segments.enumerated() {
@@ -74,7 +74,7 @@ package enum SharedFile {
       }
       file = OpenFile(descriptor: DiskDescriptor(number), path: segment)
     }
-    guard let facts = file.facts, facts.isFile, facts.size <= Int64(HARFile.maximumBytes),
+    guard let facts = file.facts, facts.isFile, facts.size <= Int64(limit),
       let data = try? file.read(at: 0, count: Int(facts.size)), data.count == Int(facts.size)
     else { throw .unreadable }
     return data

@@ -121,7 +121,7 @@ struct CassetteTape {
     case .file(let name):
       let folder = file.deletingLastPathComponent().path(percentEncoded: false)
       do throws(SharedFile.Problem) {
-        return try SharedFile.contents(of: name, inFolder: folder)
+        return try SharedFile.contents(of: name, inFolder: folder, limit: HARFile.maximumBytes)
       } catch {
         // A file that somebody else made could name any file.
         switch error {

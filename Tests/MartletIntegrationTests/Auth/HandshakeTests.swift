@@ -302,9 +302,9 @@
 
     // MARK: What is not sent
 
-    @Test(arguments: Lane.engines, [AuthenticationChallenge.Scheme.ntlm, .negotiate])
+    @Test(arguments: Lane.engines, [AuthenticationScheme.ntlm, .negotiate])
     func `sends no credentials over plain HTTP by default, and none without a challenge`(
-      lane: Lane, scheme: AuthenticationChallenge.Scheme
+      lane: Lane, scheme: AuthenticationScheme
     ) async throws {
       let server = try NTLMServer(offers: "\(scheme)")
       let open = try MockServer(.ok())

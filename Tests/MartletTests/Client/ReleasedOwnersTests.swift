@@ -148,7 +148,7 @@ import Testing
     #expect(seen.elements.map(\.running.count) == [1, 0])
     let last = try #require(seen.elements.last)
     #expect(last.totals.succeeded == 1 && last.totals.bytesReceived == 1)
-    #expect(last.byHost.isEmpty && last.bytesPerSecond == ActivityMonitor.Bandwidth())
+    #expect(last.byHost.isEmpty && last.bytesPerSecond == TransferProgress.Bandwidth())
   }
 
   @Test(arguments: [.zero, .milliseconds(250), Duration(attoseconds: .max)])

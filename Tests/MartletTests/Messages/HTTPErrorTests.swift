@@ -70,7 +70,7 @@ import Testing
     (.milliseconds(12_345), "12.35 s"), (.seconds(3600), "3600.0 s"),
   ])
   func `formats durations in milliseconds or seconds`(duration: Duration, expected: String) {
-    #expect(HTTPError.text(duration) == expected)
+    #expect(duration.shown == expected)
   }
 
   @Test func `the description omits unknown parts`() {

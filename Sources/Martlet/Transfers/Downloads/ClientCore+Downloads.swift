@@ -62,7 +62,7 @@ extension ClientCore {
 
   private func fill(_ job: DownloadJob, _ call: Call) async throws {
     while true {
-      let response = try await Pipeline.run(call, .file(job, .first))
+      let response = try await Pipeline.run(call, .own(DownloadStage(job: job, role: .first)))
       if !job.isComplete && !job.isSplit { throw try await refusal(response, call) }
       if job.isComplete { return try judge(job, call) }
       do {
@@ -114,7 +114,7 @@ extension ClientCore {
     }
     try await withTaskCancellationHandler {
       try await ending(helper) {
-        let response = try await Pipeline.run(helper, .file(job, .helper))
+        let response = try await Pipeline.run(helper, .own(DownloadStage(job: job, role: .helper)))
         guard response.status.isSuccess else { throw try await refusal(response, helper) }
         return ((), nil, response.status)
       }

@@ -29,7 +29,7 @@ struct DownloadPlace: Sendable {
     let facts = DiskCalls.targetFacts(named)
     let isFolder = destination == nil || target.hasDirectoryPath || facts?.isFolder == true
     if let facts, !isFolder, !facts.isFile {
-      throw HTTPError(.file, "\(PrivateFile.shown(named)) is not a plain file")
+      throw HTTPError(.file, "\(DiskCalls.shown(named)) is not a plain file")
     }
     // A symbolic link stays, and the file that it names is replaced.
     let targetPath = isFolder ? named : try DiskCalls.resolved(named)
@@ -44,17 +44,17 @@ struct DownloadPlace: Sendable {
     guard isFolder || last.utf8.count <= SafeFilename.maximumBytes else {
       throw HTTPError(
         .file,
-        "\(PrivateFile.shown(last)) is a name of \(last.utf8.count) bytes; \(SafeFilename.maximumBytes) are the most")
+        "\(DiskCalls.shown(last)) is a name of \(last.utf8.count) bytes; \(SafeFilename.maximumBytes) are the most")
     }
     if facts != nil, !isFolder, overwrite == .fail {
-      throw HTTPError(.file, "\(PrivateFile.shown(named)) is there already")
+      throw HTTPError(.file, "\(DiskCalls.shown(named)) is there already")
     }
     let partFolder = options.partFolder.map { Self.path($0.standardizedFileURL) } ?? self.folder
     if options.partFolder != nil {
       try Self.check(partFolder)
       guard DiskCalls.device(partFolder) == DiskCalls.device(self.folder) else {
         throw HTTPError(
-          .file, "\(PrivateFile.shown(partFolder)) and \(PrivateFile.shown(self.folder)) are on different file systems")
+          .file, "\(DiskCalls.shown(partFolder)) and \(DiskCalls.shown(self.folder)) are on different file systems")
       }
     }
     let name: String
@@ -87,10 +87,10 @@ struct DownloadPlace: Sendable {
 
   private static func check(_ folder: String) throws(HTTPError) {
     guard DiskCalls.targetFacts(folder)?.isFolder == true else {
-      throw HTTPError(.file, "the folder \(PrivateFile.shown(folder)) does not exist")
+      throw HTTPError(.file, "the folder \(DiskCalls.shown(folder)) does not exist")
     }
     guard FileManager.default.isWritableFile(atPath: folder) else {
-      throw HTTPError(.file, "the folder \(PrivateFile.shown(folder)) cannot be written")
+      throw HTTPError(.file, "the folder \(DiskCalls.shown(folder)) cannot be written")
     }
   }
 

@@ -66,7 +66,7 @@ final class PartFile: Sendable {
       locked = try lock(path)
     }
     guard let locked else {
-      throw HTTPError(.downloadInProgress, "\(PrivateFile.shown(path)) is being downloaded already")
+      throw HTTPError(.downloadInProgress, "\(DiskCalls.shown(path)) is being downloaded already")
     }
     let size = locked.facts?.size ?? 0
     var record = PartRecord(url: url, partition: partition)
@@ -95,7 +95,7 @@ final class PartFile: Sendable {
     _ path: String, _ size: Int64, _ url: String, _ resume: DownloadOptions.Resume
   ) throws(HTTPError) -> PartRecord? {
     guard resume != .never, size > 0 else { return nil }
-    let name = PrivateFile.shown(path)
+    let name = DiskCalls.shown(path)
     switch try PartRecord.read(recordPath(of: path)) {
     case .missing:
       throw HTTPError(
@@ -137,7 +137,7 @@ final class PartFile: Sendable {
         withExtendedLifetime(file) { _ = unlink(path) }
       }
     }
-    throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being replaced; another process may be writing it")
+    throw HTTPError(.file, "\(DiskCalls.shown(path)) keeps being replaced; another process may be writing it")
   }
 
   // MARK: What is there
@@ -226,7 +226,7 @@ final class PartFile: Sendable {
   /// Throws if the file system reports too little room for more bytes.
   func checkRoom(for bytes: Int64) throws(HTTPError) {
     guard bytes > 0, let free = try opened().freeBytes, free < bytes else { return }
-    throw HTTPError(.file, "\(PrivateFile.shown(path)) needs \(bytes) more bytes, and \(free) are free")
+    throw HTTPError(.file, "\(DiskCalls.shown(path)) needs \(bytes) more bytes, and \(free) are free")
   }
 
   /// Reads bytes; returns fewer than requested only at the end.

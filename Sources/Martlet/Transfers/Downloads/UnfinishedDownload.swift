@@ -23,7 +23,7 @@ public struct UnfinishedDownload: Sendable {
   public static func all(in folder: URL) throws -> [UnfinishedDownload] {
     let path = folder.path(percentEncoded: false)
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-      throw HTTPError(.file, "the folder \(PrivateFile.shown(path)) cannot be read")
+      throw HTTPError(.file, "the folder \(DiskCalls.shown(path)) cannot be read")
     }
     return names.sorted().compactMap { name in
       guard name.utf8.suffix(5).elementsEqual(".part".utf8) else { return nil }

@@ -29,3 +29,10 @@ extension Outbox {
     }
   }
 }
+
+extension ActivityMonitor.Snapshot {
+  /// The combined status of the client's outboxes.
+  public var outbox: Outbox.Status {
+    work.lazy.compactMap { $0 as? Outbox.Status }.reduce(Outbox.Status(), +)
+  }
+}

@@ -102,6 +102,6 @@ final class OutboxBody: Sendable {
       try FileLock.lock(file, patience: patience)
       if isNamed(file) { return file }
     }
-    throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being removed; another process may be removing it")
+    throw HTTPError(.file, "\(DiskCalls.shown(path)) keeps being removed; another process may be removing it")
   }
 }

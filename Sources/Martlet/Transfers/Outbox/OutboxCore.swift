@@ -9,7 +9,7 @@ import Foundation
 ///
 /// Only the loop uses the journal and the table. Each round takes all pending messages, so that any number of
 /// submissions need one write and one sync.
-final class OutboxCore: Sendable {
+final class OutboxCore: ClientWork {
   enum Message: Sendable {
     case submit(OutboxRequest, length: Int64, OneShot<Void>)
     case command(Command, OneShot<Bool>)
@@ -61,6 +61,7 @@ final class OutboxCore: Sendable {
   }
 
   var status: Outbox.Status { shared.withLock { $0.status } }
+  var shown: any Sendable { status }
   var isClosing: Bool { shared.withLock { $0.isClosing } }
   var isAborting: Bool { shared.withLock { $0.isAborting } }
   var isReleased: Bool { shared.withLock { $0.isReleased } }

@@ -52,7 +52,7 @@ final class OutboxJournal: Sendable {
     try DiskFolder.make(self.folder, syncingBy: calls)
     // A folder of another user, or one that others may write to, must not contain secrets.
     guard try DiskFolder.open(self.folder) != nil else {
-      throw HTTPError(.file, "\(PrivateFile.shown(self.folder)) is gone")
+      throw HTTPError(.file, "\(DiskCalls.shown(self.folder)) is gone")
     }
     // Also if another process has created it a moment ago.
     try ParentFolder(of: self.folder, isThere: true, by: calls).sync()
@@ -152,10 +152,10 @@ final class OutboxJournal: Sendable {
       try parent.sync()
       return frames
     case .newer(let version):
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) is of version \(version), which is not known here")
+      throw HTTPError(.file, "\(DiskCalls.shown(path)) is of version \(version), which is not known here")
     case .none:
       throw HTTPError(
-        .file, "\(PrivateFile.shown(path)) is not the journal of an outbox, or damaged at its beginning")
+        .file, "\(DiskCalls.shown(path)) is not the journal of an outbox, or damaged at its beginning")
     }
   }
 

@@ -15,7 +15,7 @@
 
     /// Why libcurl does not support a connection-based scheme, or `nil`.
     static func handshakeProblem(
-      _ scheme: AuthenticationChallenge.Scheme, features: CInt = martlet_curl_features()
+      _ scheme: AuthenticationScheme, features: CInt = martlet_curl_features()
     ) -> String? {
       // CURL_VERSION_NTLM, CURL_VERSION_SPNEGO
       let isKnown = features & (scheme == .ntlm ? 1 << 4 : 1 << 8) != 0

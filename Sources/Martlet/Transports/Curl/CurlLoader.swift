@@ -15,13 +15,13 @@
     private let expectations = CurlExpectations()
     private let router: CurlRouter
     private let engines: Locked<CurlEngines>
-    /// Creates a task for each long transfer, if there is a session.
-    private let tasks: CurlSessionTasks?
+    /// Called before a transfer starts, such as to give it a task of a session.
+    private let willStart: (@Sendable (CurlTransfer) -> Void)?
     let awaitedCount = AwaitedCount()
 
-    init(_ settings: TransportSettings, tasks: CurlSessionTasks? = nil) {
+    init(_ settings: TransportSettings, willStart: (@Sendable (CurlTransfer) -> Void)? = nil) {
       self.settings = settings
-      self.tasks = tasks
+      self.willStart = willStart
       engines = Locked(CurlEngines(threads: settings.engineThreads))
       problem = settings.problem
       router = CurlRouter(settings)
@@ -53,7 +53,7 @@
 
     /// Starts a transfer; returns whether its response is available already.
     @inline(never) private func start(_ transfer: CurlTransfer) -> Bool {
-      tasks?.add(transfer)
+      willStart?(transfer)
       transfer.watchForAbort()
       if let socket = transfer.startHere() { transfer.awaitAnswer(on: socket) }
       return transfer.isAnswered
@@ -155,7 +155,7 @@
 
     package var diagnostics: HTTPClient.Diagnostics { CurlLibrary.diagnostics(.engine, problem: CurlLibrary.problem) }
 
-    func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
+    func handshakeProblem(_ scheme: AuthenticationScheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
 
     func closeIdleConnections() { for mailbox in engines.withLock({ $0.mailboxes }) { mailbox.post(.closeIdle) } }
   }

@@ -38,7 +38,7 @@
       self.tasks = tasks
       self.problem = problem
       self.notice = notice
-      curl = CurlLoader(settings, tasks: tasks)
+      curl = CurlLoader(settings) { [tasks] in tasks.add($0) }
     }
 
     // Transfers whose bodies are still being read keep their tasks, and this does not end them.
@@ -55,7 +55,7 @@
       return try await curl.send(request, context: context)
     }
 
-    func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? {
+    func handshakeProblem(_ scheme: AuthenticationScheme) -> String? {
       guard let problem = problem() else { return curl.handshakeProblem(scheme) }
       return requiresEngine ? problem : "the system's loader does not support \(scheme): \(problem)"
     }

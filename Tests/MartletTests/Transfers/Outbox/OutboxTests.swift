@@ -361,7 +361,7 @@ import Testing
     #expect(!standby.status.isSender && standby.status.pending == 5)
     outbox = nil
     server.hold(false)
-    await client.wait(until: { client.core.outboxes.count == 1 })
+    await client.wait(until: { client.core.work.count == 1 })
     #expect(!standby.status.isSender && standby.status.pending == 5)
     // It looks at the folder once a second. A child process that has not started its program yet holds the lease longer.
     await clock.wait(forSleepers: 1)

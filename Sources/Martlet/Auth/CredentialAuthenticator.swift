@@ -1,0 +1,144 @@
+import MartletBase
+
+/// Answers challenges with a fixed credential, or with the result of a closure.
+///
+/// Created by ``Authenticator/basic(user:password:isSentUnasked:)`` and similar methods.
+public final class CredentialAuthenticator: Authenticator {
+  /// Returns the credential for a challenge, or `nil` to give up.
+  ///
+  /// An error that it throws fails the waiting requests.
+  public typealias Ask = @Sendable (AuthenticationChallenge) async throws -> Credential?
+
+  /// The supported schemes.
+  public let schemes: [AuthenticationScheme]
+  /// The longest wait for the closure.
+  public let answerLimit: Duration
+
+  private let credential: Locked<Credential?>
+  private let ask: Ask?
+
+  init(_ credential: Credential, schemes: [AuthenticationScheme]? = nil) {
+    self.credential = Locked(credential)
+    self.schemes = schemes ?? credential.schemes
+    answerLimit = .seconds(30)
+    ask = nil
+  }
+
+  init(
+    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], answerLimit: Duration, _ ask: @escaping Ask
+  ) {
+    credential = Locked(nil)
+    self.schemes = schemes
+    self.answerLimit = answerLimit
+    self.ask = ask
+  }
+
+  var isFixed: Bool { ask == nil }
+
+  /// The credential to send preemptively, or `nil`.
+  public func unaskedCredential(for space: ProtectionSpace) -> Credential? {
+    guard let credential = credential.withLock({ $0 }), credential.isSentUnasked else { return nil }
+    // Digest needs the server's nonce first, and must not become Basic.
+    return schemes.contains(credential.token == nil ? .basic : .bearer) ? credential : nil
+  }
+
+  /// Returns the credential, unless it was rejected, or the closure's result.
+  public func respond(to challenge: AuthenticationChallenge) async throws -> Credential? {
+    if let ask { return try await ask(challenge) }
+    let credential = credential.withLock { $0 }
+    return credential == challenge.rejected ? nil : credential
+  }
+
+  /// Forgets the fixed credential; later 401 responses are delivered to the caller.
+  public func signOut() async { credential.withLock { $0 = nil } }
+}
+
+extension CredentialAuthenticator: CustomStringConvertible, CustomReflectable {
+  /// The supported schemes, without the credential.
+  public var description: String { "CredentialAuthenticator(\(schemes.map(\.description).joined(separator: ", ")))" }
+
+  /// A mirror that shows nothing.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Authenticator where Self == CredentialAuthenticator {
+  /// A user name and a password, for Digest where a server offers it, otherwise for Basic.
+  ///
+  /// - Parameters:
+  ///   - user: The user name.
+  ///   - password: The password.
+  /// - Returns: The authenticator.
+  public static func password(user: String, password: String) -> CredentialAuthenticator {
+    CredentialAuthenticator(.user(user, password: password))
+  }
+
+  /// A user name and a password for Basic only (RFC 7617), encoded as UTF-8.
+  ///
+  /// - Parameters:
+  ///   - user: The user name, without a colon.
+  ///   - password: The password.
+  ///   - isSentUnasked: Whether they are sent before a challenge; `false` by default.
+  /// - Returns: The authenticator.
+  public static func basic(user: String, password: String, isSentUnasked: Bool = false) -> CredentialAuthenticator {
+    CredentialAuthenticator(.user(user, password: password, isSentUnasked: isSentUnasked), schemes: [.basic])
+  }
+
+  /// A user name and a password for Digest only (RFC 7616).
+  ///
+  /// A server that offers only Basic never receives the password.
+  ///
+  /// - Parameters:
+  ///   - user: The user name.
+  ///   - password: The password.
+  /// - Returns: The authenticator.
+  public static func digest(user: String, password: String) -> CredentialAuthenticator {
+    CredentialAuthenticator(.user(user, password: password), schemes: [.digest])
+  }
+
+  /// A fixed token (RFC 6750), sent with every request.
+  ///
+  /// - Parameter token: The token.
+  /// - Returns: The authenticator.
+  public static func bearer(_ token: String) -> CredentialAuthenticator { CredentialAuthenticator(.token(token)) }
+
+  /// An account of a Windows domain, for NTLM (on Linux, with libcurl).
+  ///
+  /// - Parameters:
+  ///   - user: The user name, without the domain.
+  ///   - password: The password.
+  ///   - domain: The domain; may be empty.
+  ///   - isAllowedWithoutTLS: Whether to authenticate to a server over http; `false` by default.
+  /// - Returns: The authenticator.
+  public static func ntlm(
+    user: String, password: String, domain: String, isAllowedWithoutTLS: Bool = false
+  ) -> CredentialAuthenticator {
+    CredentialAuthenticator(
+      .user(user, password: password, domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS))
+  }
+
+  /// The Kerberos ticket of the process's user, for Negotiate (on Linux, with libcurl).
+  ///
+  /// - Parameter isAllowedWithoutTLS: Whether to authenticate to a server over http; `false` by default.
+  /// - Returns: The authenticator.
+  public static func negotiate(isAllowedWithoutTLS: Bool = false) -> CredentialAuthenticator {
+    CredentialAuthenticator(.ticket(isAllowedWithoutTLS: isAllowedWithoutTLS))
+  }
+
+  /// An authenticator that asks a closure, such as one that prompts the user.
+  ///
+  /// An accepted credential is kept for the following requests, and in ``HTTPClient/Configuration/credentialStore`` if
+  /// one is set. The closure is asked again when the credential is rejected.
+  ///
+  /// - Parameters:
+  ///   - schemes: The supported schemes; Digest, Bearer and Basic by default. Of those that a server offers, the
+  ///     closure is asked for the strongest.
+  ///   - answerLimit: The longest wait for the closure; 5 minutes by default.
+  ///   - ask: Receives the challenge, and returns the credential, or `nil` to give up.
+  /// - Returns: The authenticator.
+  public static func ask(
+    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], answerLimit: Duration = .seconds(300),
+    _ ask: @escaping CredentialAuthenticator.Ask
+  ) -> CredentialAuthenticator {
+    CredentialAuthenticator(schemes: schemes, answerLimit: answerLimit, ask)
+  }
+}

@@ -1,0 +1,98 @@
+extension ActivityMonitor {
+  /// A snapshot of a client's activity.
+  public struct Snapshot: Sendable {
+    /// A waiting request and the reason.
+    public struct Waiting: Sendable {
+      /// The request.
+      public var request: RequestInfo
+      /// The reason for waiting.
+      public var reason: RequestEvent.WaitReason
+    }
+
+    /// The requests that use the network.
+    public var running: [RequestInfo] = []
+    /// The requests that wait for something other than the network.
+    public var waiting: [Waiting] = []
+    /// The names of tracked work that is running.
+    public var adopted: [String] = []
+    /// The mean rate over the last five one-second buckets, the current one included.
+    public var bytesPerSecond = TransferProgress.Bandwidth()
+    /// The totals since the client was created.
+    public var totals = Totals()
+    /// What the client's other work shows, such as the status of an outbox.
+    var work: [any Sendable] = []
+    /// The limits for the load of servers, by name.
+    public var loads: [LoadState] = []
+    /// The use of the data budget, or `nil` without one.
+    public var data: DataState?
+    /// The number of requests under way, running and waiting, by host.
+    public var byHost: [String: Int] = [:]
+
+    /// Whether anything uses the network; waiting requests do not.
+    public var isNetworkInUse: Bool { !running.isEmpty || !adopted.isEmpty }
+  }
+
+  /// Counters since the client was created.
+  public struct Totals: Sendable, Hashable {
+    /// The calls started.
+    public var started = 0
+    /// The calls that ended with an accepted response.
+    public var succeeded = 0
+    /// The calls that ended with an error.
+    public var failed = 0
+    /// The calls that were cancelled.
+    public var cancelled = 0
+    /// The body bytes received.
+    public var bytesReceived: Int64 = 0
+    /// The body bytes sent.
+    public var bytesSent: Int64 = 0
+    /// The requests that were sent a second time (``HedgingPolicy``).
+    public var hedges = 0
+    /// Those of them whose response was used.
+    public var hedgesWon = 0
+    /// The body bytes of exchanges that were cancelled because the other one had won.
+    public var wastedBytes: Int64 = 0
+  }
+
+  /// A call in progress.
+  public struct RequestInfo: Sendable, Identifiable {
+    /// The number of the call.
+    public let id: RequestID
+    /// The call that this one repeats, or `nil`.
+    public let retryOf: RequestID?
+    /// The method.
+    public let method: HTTPMethod
+    /// The host.
+    public let host: String
+    /// The URL without credentials, masked as the client's ``HTTPClient/Configuration/redaction`` says.
+    public let redactedURL: String
+    /// The endpoint type, or `nil` if the request is not an endpoint's.
+    public let endpoint: (any Endpoint.Type)?
+    /// The caller's tag.
+    public let tag: String?
+    /// The number of the current attempt at the current hop, from 1.
+    public let attempt: Int
+    /// The state of the call.
+    public let state: RequestEvent.State
+    /// The bytes transferred so far.
+    public let progress: TransferProgress
+    /// The time since the call started.
+    public let elapsed: Duration
+
+    init(_ call: Call) {
+      id = call.id
+      retryOf = call.retryOf
+      let request = call.currentRequest
+      method = request.method
+      host = call.host
+      redactedURL = call.settings.configuration.redaction.url(of: request)
+      endpoint = call.endpoint
+      tag = call.tag
+      // An attempt without a following delay is the last one, whose response is being read.
+      attempt = call.attempts.last.map { $0.delay == nil ? $0.number : $0.number + 1 } ?? 1
+      state = call.stage
+      progress = call.progress
+      elapsed = call.elapsed
+    }
+  }
+}

@@ -1,0 +1,346 @@
+import MartletBase
+
+/// The state of one exchange: phase, limits, bytes and abort.
+///
+/// The transport reports progress, the watchdog checks the limits, and aborting the call ends the exchange through
+/// ``abortSource``.
+package final class ExchangeControl: Watched {
+  private struct State {
+    var phase = HTTPError.Phase.queued
+    var phaseStart: Duration
+    var lastMove: Duration
+    var bytes = ExchangeBytes()
+    /// The time of the watchdog's next check, if any.
+    var nextLook: Duration?
+    var isPaused = false
+    var queued = Duration.zero
+    var probe: (@Sendable () -> Bool)?
+    var lastProbe: Duration?
+    var isConnectKnown = true
+    var isOver = false
+    /// Whether the other exchange of a hedged request has won.
+    var isLost = false
+    var measured = HTTPResponse.Timing()
+  }
+
+  /// Ends this exchange; aborting the call aborts it too.
+  package let abortSource = AbortSource()
+
+  let call: Call
+  let start: Duration
+  /// The number of the exchange, from 1 in its call; 0 without instruments.
+  let number: Int
+  /// The beginnings of the bodies, if an instrument wants them.
+  let capture: BodyCapture?
+  private let state: Locked<State>
+  private let watchPlace = Place()
+
+  init(call: Call, number: Int = 0, start: Duration) {
+    self.call = call
+    self.number = number
+    self.start = start
+    let limit = number > 0 ? call.settings.instruments?.maximumBodyBytes ?? 0 : 0
+    capture = limit > 0 ? BodyCapture(limit) : nil
+    state = Locked(State(phaseStart: start, lastMove: start))
+  }
+
+  package var phase: HTTPError.Phase { state.withLock { $0.phase } }
+
+  /// The phase for error messages; the probe decides if the transport does not know it.
+  var observedPhase: HTTPError.Phase {
+    let (phase, probe) = state.withLock { ($0.phase, $0.probe) }
+    return phase == .connecting && probe?() == true ? .waiting : phase
+  }
+
+  /// The time since when the exchange waits for the server; `nil` while it waits for the client.
+  var networkStart: Duration? {
+    state.withLock { state in
+      switch state.phase {
+      case .queued, .sending, .pausing: nil
+      case .connecting, .receiving: state.isPaused ? nil : start + state.queued
+      // A body takes its time.
+      case .waiting: state.bytes.sent > 0 ? state.phaseStart : start + state.queued
+      }
+    }
+  }
+
+  enum Wait {
+    /// A place, its own body, its reader.
+    case client
+    /// The server, since this time.
+    case server(since: Duration)
+    /// A response has begun, or the exchange has ended.
+    case over
+  }
+
+  /// What the exchange waits for; one with a body waits for the server when all of it is sent.
+  func wait(hasBody: Bool) -> Wait {
+    state.withLock { state in
+      if state.isOver { return .over }
+      switch state.phase {
+      case .queued, .sending, .pausing: return .client
+      case .connecting: return hasBody || state.isPaused ? .client : .server(since: start + state.queued)
+      case .waiting: return .server(since: hasBody ? state.phaseStart : start + state.queued)
+      case .receiving: return .over
+      }
+    }
+  }
+
+  /// Ends the exchange, because the other one of the request has won.
+  func lose(_ error: any Error) {
+    state.withLock { $0.isLost = true }
+    abortSource.abort(error)
+  }
+
+  /// Starts the clock of a phase.
+  package func enter(_ phase: HTTPError.Phase) { enter(phase, at: call.core.timeline.now()) }
+
+  func enter(_ phase: HTTPError.Phase, at now: Duration) {
+    announce(
+      state.withLock {
+        if $0.phase == .queued { $0.queued = now - $0.phaseStart }
+        return change(&$0, to: phase, at: now)
+      })
+  }
+
+  /// What to do after the lock is released: the next check to plan, and the new phase to report.
+  private typealias Change = (next: Duration?, entered: HTTPError.Phase?)
+
+  private func change(_ state: inout State, to phase: HTTPError.Phase, at now: Duration) -> Change {
+    let isNew = state.phase != phase && !state.isOver
+    state.phase = phase
+    state.phaseStart = now
+    // Bytes may have moved since `now`.
+    state.lastMove = max(state.lastMove, now)
+    return (look(&state), isNew ? phase : nil)
+  }
+
+  private func announce(_ change: Change) {
+    if let next = change.next { watch(next) }
+    if let phase = change.entered, number > 0 { call.tellInstruments(.phase(phase, exchange: number)) }
+  }
+
+  /// Notes that this transport cannot detect the end of the connection phase.
+  ///
+  /// The phase then lasts until the request or the response progresses. When the connect limit or the following limit
+  /// passes, `probe` returns whether there is a connection; without it the limit is the sum of both.
+  package func connectIsUnknown(probe: (@Sendable () -> Bool)? = nil) {
+    state.withLock {
+      $0.isConnectKnown = false
+      $0.probe = probe
+    }
+  }
+
+  package func didSend(_ bytes: Int, of expected: Int64?) {
+    let now = call.core.timeline.now()
+    let (moved, change): (ExchangeBytes, Change) = state.withLock {
+      $0.lastMove = now
+      $0.bytes.sent += Int64(bytes)
+      if let expected { $0.bytes.expectedToSend = expected }
+      let isLast = $0.bytes.expectedToSend.map { [sent = $0.bytes.sent] in sent >= $0 } ?? false
+      let phase: HTTPError.Phase = isLast ? .waiting : .sending
+      guard $0.phase != .receiving, $0.phase != phase else { return ($0.bytes, (nil, nil)) }
+      return ($0.bytes, self.change(&$0, to: phase, at: now))
+    }
+    announce(change)
+    call.didMove(sent: bytes, received: 0, now: now, moved)
+  }
+
+  /// Reports that a body of unknown length was sent completely.
+  package func didSendAll() {
+    let now = call.core.timeline.now()
+    announce(
+      state.withLock {
+        $0.lastMove = now
+        return $0.phase == .sending ? change(&$0, to: .waiting, at: now) : (nil, nil)
+      })
+  }
+
+  /// Reports the status; bytes of a response that is not accepted are no progress.
+  package func didReceiveStatus(_ status: HTTPStatus) {
+    guard !call.counts(status) else { return }
+    state.withLock { $0.bytes.isCounted = false }
+  }
+
+  /// Reports that the request body progressed on the network, some time after it was sent.
+  package func didMove() {
+    let now = call.core.timeline.now()
+    state.withLock {
+      $0.lastMove = now
+      // The wait for the response begins when the request has left.
+      if $0.phase == .waiting { $0.phaseStart = now }
+    }
+  }
+
+  package func didReceive(_ bytes: Int, of expected: Int64?) {
+    let now = call.core.timeline.now()
+    let moved = state.withLock {
+      $0.lastMove = now
+      $0.bytes.received += Int64(bytes)
+      if let expected { $0.bytes.expectedToReceive = expected }
+      return $0.bytes
+    }
+    call.didMove(sent: 0, received: bytes, now: now, moved)
+  }
+
+  /// Reports whether the exchange waits for its reader, its body source or a bandwidth limit instead of the network.
+  package func setPaused(_ isPaused: Bool) {
+    let now = call.core.timeline.now()
+    state.withLock {
+      $0.isPaused = isPaused
+      $0.lastMove = now
+    }
+  }
+
+  /// Reports the status and the times that the transport measured.
+  package func didReceiveHead(_ status: HTTPStatus, _ timing: HTTPResponse.Timing) {
+    didReceiveStatus(status)
+    state.withLock { $0.measured = timing }
+  }
+
+  /// The time spent waiting for a slot, and the time from the start until the arrival of the head.
+  func timing(at now: Duration) -> HTTPResponse.Timing {
+    var timing = state.withLock { state in
+      var timing = state.measured
+      timing.queued = state.queued
+      return timing
+    }
+    timing.firstByte = now - start
+    return timing
+  }
+
+  /// Ends the exchange; no limit applies any more.
+  package func end(_ error: (any Error)? = nil) {
+    let (wasWatched, wasOver, isLost, phase, bytes) = state.withLock { state in
+      // An abandoned transport may still report, and nothing would end its watch.
+      defer { (state.nextLook, state.isOver) = (nil, true) }
+      return (state.nextLook != nil, state.isOver, state.isLost, state.phase, state.bytes)
+    }
+    if isLost, !wasOver { call.core.countWaste(bytes.sent + bytes.received) }
+    if number > 0, !wasOver {
+      let error = abortSource.error ?? error
+      let summary = InstrumentEvent.Summary(
+        sentBytes: bytes.sent, receivedBytes: bytes.received, phase: phase,
+        failure: error is CancellationError ? .cancelled : (error as? HTTPError)?.kind,
+        duration: call.core.timeline.now() - start,
+        sentBody: capture?.sent, receivedBody: capture?.received)
+      call.tellInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
+    }
+    if wasWatched { call.core.watchdog.forget(self, at: watchPlace) }
+    call.forget(self)
+  }
+
+  /// Starts the watch, unless the exchange has ended since the lock was released.
+  private func watch(_ next: Duration) {
+    call.core.watchdog.watch(self, at: watchPlace, next: next)
+    if state.withLock({ $0.isOver }) { call.core.watchdog.forget(self, at: watchPlace) }
+  }
+
+  func checkLimits(now: Duration) -> Duration? {
+    let probe = state.withLock { state -> (@Sendable () -> Bool)? in
+      guard state.phase == .connecting, !state.isConnectKnown, passedLimit(state, now: now) != nil else { return nil }
+      return state.probe
+    }
+    // Outside the lock, because the probe reads files.
+    let isConnected = probe.map { $0() }
+    let (next, passed): (Duration?, (Limit, HTTPError.Phase)?) = state.withLock {
+      if let isConnected, $0.phase == .connecting {
+        $0.lastProbe = now
+        if isConnected {
+          $0.phase = .waiting
+        } else if let connect = call.timeouts.connect, now >= $0.phaseStart + connect {
+          $0.isConnectKnown = true
+        }
+      }
+      let passed = passedLimit($0, now: now)
+      $0.nextLook = passed == nil ? nextLook($0) : nil
+      return ($0.nextLook, passed.map { [phase = $0.phase] in ($0, phase) })
+    }
+    if let (limit, phase) = passed { abortSource.abort(timeout(limit, phase)) }
+    return next
+  }
+
+  private func timeout(_ passed: Limit, _ phase: HTTPError.Phase) -> HTTPError {
+    var error = HTTPError(.timedOut, HTTPError.passedLimit(passed.name.rawValue, passed.length), phase: phase)
+    error.mayHaveReachedServer = phase != .queued && phase != .connecting
+    call.note(.limit(.time(error.message)))
+    return error
+  }
+
+  private struct Limit {
+    enum Name: String {
+      case connect
+      case firstByte = "first byte"
+      case idle
+      case connectAndFirstByte = "connect and first byte"
+      case connectAndIdle = "connect and idle"
+    }
+
+    let name: Name
+    let length: Duration
+    let start: Duration
+
+    var end: Duration { start + length }
+  }
+
+  private func limit(_ state: State) -> Limit? {
+    switch state.phase {
+    case .queued, .pausing: nil
+    case .connecting: connectLimit(state)
+    case .waiting: headLimit(state)
+    case .sending, .receiving: state.isPaused ? nil : idleLimit(state)
+    }
+  }
+
+  private func idleLimit(_ state: State) -> Limit? {
+    call.timeouts.idle.map { Limit(name: .idle, length: $0, start: state.lastMove) }
+  }
+
+  private func headLimit(_ state: State) -> Limit? {
+    call.timeouts.firstByte.map { Limit(name: .firstByte, length: $0, start: state.phaseStart) } ?? idleLimit(state)
+  }
+
+  private func connectLimit(_ state: State) -> Limit? {
+    let connect = call.timeouts.connect.map { Limit(name: .connect, length: $0, start: state.phaseStart) }
+    if state.isConnectKnown { return connect }
+    guard let head = headLimit(state), let connect else { return connect ?? headLimit(state) }
+    guard state.probe != nil else {
+      let name: Limit.Name = head.name == .firstByte ? .connectAndFirstByte : .connectAndIdle
+      return Limit(name: name, length: connect.length + head.length, start: state.phaseStart)
+    }
+    // Either limit may apply. After a probe without a connection, the wait has not begun.
+    let look = Limit(name: head.name, length: head.length, start: state.lastProbe ?? state.phaseStart)
+    return look.end < connect.end ? look : connect
+  }
+
+  private func passedLimit(_ state: State, now: Duration) -> Limit? {
+    guard !state.isOver, let limit = limit(state), now >= limit.end else { return nil }
+    return limit
+  }
+
+  /// The time of the next check, if it is earlier than the one planned.
+  private func look(_ state: inout State) -> Duration? {
+    guard let next = nextLook(state) else { return nil }
+    // A check at the earlier limit finds a later one.
+    if let known = state.nextLook, known <= next { return nil }
+    state.nextLook = next
+    return next
+  }
+
+  /// The time of the next check; for a paused exchange, after its idle limit.
+  private func nextLook(_ state: State) -> Duration? {
+    if state.isOver { return nil }
+    if let limit = limit(state) { return limit.end }
+    return state.isPaused ? call.timeouts.idle.map { call.core.timeline.now() + $0 } : nil
+  }
+}
+
+extension ResponseBody {
+  /// A copy for a transport that does not observe `exchange`: an abort ends each wait.
+  ///
+  /// Only these waits count as silence. Each chunk restarts the idle limit, and the time that the reader takes does not
+  /// count.
+  func abortable(_ exchange: ExchangeControl) -> ResponseBody {
+    abortable(exchange.abortSource) { exchange.setPaused($0) }
+  }
+}

@@ -1,0 +1,109 @@
+import MartletBase
+
+/// A configuration of a client, ready for use; a call keeps the one at its start.
+final class ClientSettings: Sendable {
+  let configuration: HTTPClient.Configuration
+  let transport: any Transport
+  /// The key that separates stored state by trust, identity and route.
+  let partition: NetworkPartition
+  let defaultHeaders: HTTPHeaders
+  /// Whether the default fields are valid, so that requests need not check them again.
+  let areDefaultHeadersSound: Bool
+  /// Whether the default fields contain credentials, which then separate stored responses.
+  let areDefaultHeadersSecret: Bool
+  /// The fields that other origins may receive.
+  let originFields: OriginFields
+  let targets: ParsedTargets
+  /// The origin of the base URL, `nil` without one, or the problem of an invalid one.
+  let baseOrigin: Result<Origin?, InvalidInput>
+  let jar: CookieJar
+  let cache: ResponseCache
+  /// The guards that reject disallowed destinations, or `nil` for none.
+  let guards: GuardSet?
+  /// The delivery to the instruments, or `nil` for none.
+  let instruments: InstrumentFeed?
+  /// The options of a request that sets none of its own.
+  let options: ResolvedOptions
+  /// The stages of nearly all calls, made for the first of them.
+  let usualStages = Locked<UsualStages?>(nil)
+  /// A problem of the configuration that prevents all requests, or `nil`.
+  let problem: InvalidInput?
+  private let transportProblem: InvalidInput?
+  private let transportSettings: TransportSettings
+
+  /// Whether a TLS file could not be read for a temporary reason.
+  let isUnread: Bool
+
+  init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
+    self.configuration = configuration
+    transportSettings = configuration.transportSettings
+    if let previous, previous.configuration.transportIdentity == configuration.transportIdentity,
+      previous.transportSettings.isSame(as: transportSettings)
+    {
+      transport = previous.transport
+      partition = previous.partition
+      transportProblem = previous.transportProblem
+    } else {
+      transportProblem = transportSettings.problem
+      transport = configuration.transport.prepared(for: transportSettings)
+      partition = NetworkPartition(transportSettings)
+    }
+    if let previous, previous.configuration.cookiesIdentity == configuration.cookiesIdentity {
+      jar = previous.jar
+    } else {
+      jar = configuration.cookies.makeJar(configuration.now)
+    }
+    if configuration.cache !== ResponseCache.automatic {
+      cache = configuration.cache
+    } else if let previous, previous.configuration.cache === ResponseCache.automatic {
+      cache = previous.cache
+    } else {
+      cache = .memory()
+    }
+    (cache.permanent as? StoreShelf)?.keepTime(by: configuration.clock)
+    guards = GuardSet(configuration, transport, reusing: previous?.guards)
+    if let previous, previous.configuration.instrumentsIdentity == configuration.instrumentsIdentity {
+      instruments = previous.instruments
+    } else {
+      instruments = InstrumentFeed(configuration.instruments)
+    }
+    isUnread = transportSettings.tls.isUnread
+    problem =
+      transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
+      ?? configuration.bandwidth?.problem ?? configuration.deadlineHeader?.problem
+      ?? configuration.concurrency.problem ?? configuration.circuitBreaker.problem
+      ?? configuration.dataBudget.problem
+    var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
+    headers.replace(with: configuration.headers)
+    defaultHeaders = headers
+    areDefaultHeadersSound = RequestGate.areSound(headers)
+    let fields = OriginFields(
+      redaction: configuration.redaction, allowed: configuration.crossOriginHeaders,
+      defaults: configuration.baseURL == nil ? [:] : headers)
+    originFields = fields
+    areDefaultHeadersSecret = headers.contains { fields.isSecret($0.name) }
+    targets = ParsedTargets(base: configuration.baseURL)
+    baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
+    options = ResolvedOptions(configuration.options)
+  }
+
+  /// Whether requests with these options use cookies.
+  func hasCookies(_ options: ResolvedOptions) -> Bool {
+    switch options.cookies.kind {
+    case .automatic: !jar.shelf.keepsNothing
+    case .none: false
+    case .jar, .only: true
+    }
+  }
+
+  /// Whether all stages observe the end of the call, so that no task is needed to end it.
+  var isAbortAware: Bool { configuration.middleware.isEmpty && configuration.attemptMiddleware.isEmpty }
+}
+
+/// The stages of calls whose options need no others.
+final class UsualStages: Sendable {
+  /// For a response in memory, and for one that is read as it arrives.
+  let whole, stream: [any Stage]
+
+  init(whole: [any Stage], stream: [any Stage]) { (self.whole, self.stream) = (whole, stream) }
+}

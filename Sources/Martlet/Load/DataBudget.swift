@@ -1,0 +1,279 @@
+import Dispatch
+public import Foundation
+import MartletBase
+
+/// How many bytes a client may transfer in a period.
+///
+/// ```swift
+/// let client = HTTPClient { $0.dataBudget = .perDay(50 << 20) }
+/// ```
+///
+/// Bodies count as they are on the wire, in their content coding, with the header sections in the form of HTTP/1.1; TLS
+/// and the compression of HTTP/2 header sections do not. Retries, redirects and hedges count, cached responses do not.
+/// Before a request is sent, the budget must have something left, and at least the length of its body, if that is known.
+/// A response that is longer than what is left is still received.
+///
+/// The budget belongs to the configuration: clients ``HTTPClient/derived(_:)`` from a client and all copies of its
+/// configuration share it, until it is set again.
+public struct DataBudget: Sendable, Hashable {
+  /// Which requests are counted together.
+  public enum Scope: Sendable, Hashable {
+    /// All requests.
+    case client
+    /// The requests with the same ``RequestOptions/tag``; those without one are counted together.
+    case tag
+  }
+
+  /// What happens to a request for which nothing is left.
+  public enum Exhaustion: Sendable, Hashable {
+    /// It fails with ``HTTPError/Kind/dataBudgetExceeded``.
+    case fails
+    /// It waits for the next period, within its own time limits.
+    case waits
+  }
+
+  /// The number of bytes; `nil` without a budget.
+  let bytes: Int64?
+  let period: Duration
+
+  /// Which requests are counted together; all of them by default.
+  public var scope = Scope.client
+
+  /// What happens to a request for which nothing is left; it fails by default.
+  public var whenExhausted = Exhaustion.fails
+
+  /// The file that keeps the count, so that it survives the process; `nil` by default.
+  ///
+  /// The file is readable only by its owner, and several processes can share it. It is written a second after a transfer,
+  /// or earlier for a large one; a process that is killed loses the count of that second. If the file cannot be read or
+  /// written, requests fail with ``HTTPError/Kind/file``.
+  public var file: URL?
+
+  /// Whether networks are used that the system calls expensive, such as cellular ones; `true` by default.
+  ///
+  /// On Apple platforms, it is the request's `allowsExpensiveNetworkAccess`; Linux has no such networks.
+  public var allowsExpensiveNetworks = true
+
+  /// Whether networks are used for which the user has chosen Low Data Mode; `true` by default.
+  ///
+  /// On Apple platforms, it is the request's `allowsConstrainedNetworkAccess`; Linux has no such networks.
+  public var allowsConstrainedNetworks = true
+
+  /// No budget.
+  public static let off = DataBudget(bytes: nil, period: .zero)
+
+  /// A number of bytes in each day, from midnight UTC.
+  ///
+  /// - Parameter bytes: The number, at least 1.
+  /// - Returns: The budget.
+  public static func perDay(_ bytes: Int64) -> DataBudget { per(.seconds(86_400), bytes) }
+
+  /// A number of bytes in each hour, from its first minute on.
+  ///
+  /// - Parameter bytes: The number, at least 1.
+  /// - Returns: The budget.
+  public static func perHour(_ bytes: Int64) -> DataBudget { per(.seconds(3_600), bytes) }
+
+  /// A number of bytes in each period, counted from midnight UTC on 1 January 1970.
+  ///
+  /// - Parameters:
+  ///   - period: The period, in whole seconds, from a second to 366 days.
+  ///   - bytes: The number, at least 1.
+  /// - Returns: The budget.
+  public static func per(_ period: Duration, _ bytes: Int64) -> DataBudget { DataBudget(bytes: bytes, period: period) }
+
+  var problem: InvalidInput? {
+    guard let bytes else { return nil }
+    guard bytes >= 1 else { return InvalidInput("the data budget is \(bytes) bytes; it must be at least 1") }
+    guard period >= .seconds(1), period <= .seconds(366 * 86_400), period.clampedComponents.attoseconds == 0 else {
+      return InvalidInput("the period of the data budget is \(period); it must be whole seconds, from 1 to 366 days")
+    }
+    if let file, !file.isFileURL { return InvalidInput("the file of the data budget needs a file URL") }
+    return nil
+  }
+
+  /// The number of the period of a date, and what is left of it.
+  func period(at date: Date) -> (number: Int64, rest: Duration) {
+    let length = Double(max(period.clampedComponents.seconds, 1))
+    let time = min(max(date.timeIntervalSince1970, 0), 1e12)
+    let number = (time / length).rounded(.down)
+    return (Int64(number), .seconds((number + 1) * length - time))
+  }
+}
+
+/// The bytes of a period, by tag.
+struct DataUse: Codable, Equatable {
+  /// The number of tags above which further ones count as one.
+  private static let maximumTags = 1_000
+
+  private(set) var period: Int64 = 0
+  private(set) var used: [String: Int64] = [:]
+
+  /// Begins the period of a date.
+  ///
+  /// If the clock was set back by more than a period, the count is taken along: it must not last until the clock has
+  /// caught up, and must not vanish.
+  mutating func enter(_ number: Int64) {
+    guard number > period || number < period - 1 else { return }
+    if number > period { used = [:] }
+    period = number
+  }
+
+  mutating func add(_ bytes: Int64, _ tag: String) {
+    let tag = used[tag] != nil || used.count < Self.maximumTags ? tag : ""
+    let (sum, overflow) = (used[tag] ?? 0).addingReportingOverflow(max(bytes, 0))
+    used[tag] = overflow ? .max : sum
+  }
+
+  func used(_ tag: String) -> Int64 {
+    let tag = used[tag] != nil || used.count < Self.maximumTags ? tag : ""
+    return max(used[tag] ?? 0, 0)
+  }
+}
+
+/// The count of a ``DataBudget``, which all copies of a configuration share.
+final class DataLedger: Sendable {
+  private struct State {
+    var use = DataUse()
+    /// What the file does not have yet.
+    var unsaved: [String: Int64] = [:]
+    var isLoaded = false
+    /// When the next write begins; `nil` if none is planned.
+    var planned: Duration?
+    /// Why the last save failed.
+    var problem: HTTPError?
+  }
+
+  /// How long the file may lag behind, in virtual and in bytes.
+  private static let lag = Duration.seconds(1)
+  private static let lagBytes: Int64 = 256 << 10
+
+  let budget: DataBudget
+  private let file: DataFile?
+  /// Takes what is unsaved and writes it, one call after the other.
+  private let queue = DispatchQueue(label: "Martlet.DataLedger")
+  private let state = Locked(State())
+
+  init(_ budget: DataBudget) {
+    self.budget = budget
+    file = budget.file.map { DataFile($0) }
+  }
+
+  func key(_ tag: String?) -> String { budget.scope == .tag ? tag ?? "" : "" }
+
+  /// What is left for a tag, and until when; reads the file first.
+  func rest(_ tag: String?, now: Date) async throws -> (bytes: Int64, until: Duration) {
+    if let file, !state.withLock({ $0.isLoaded }) {
+      let stored = try await onFileQueue { () throws(HTTPError) in try file.read() }
+      state.withLock { state in
+        if let stored, !state.isLoaded { state.use = stored }
+        state.isLoaded = true
+      }
+    }
+    let (number, rest) = budget.period(at: now)
+    let key = key(tag)
+    if file != nil, state.withLock({ $0.problem }) != nil { try await save(now: now) }
+    return state.withLock { state in
+      state.use.enter(number)
+      return (max((budget.bytes ?? .max) - state.use.used(key), 0), rest)
+    }
+  }
+
+  /// Counts bytes; writes the file some time later.
+  func add(_ bytes: Int, _ tag: String?, now: @escaping @Sendable () -> Date, _ timeline: Timeline) {
+    guard bytes > 0 else { return }
+    let number = budget.period(at: now()).number
+    let key = key(tag)
+    let pause: Duration? = state.withLock { state in
+      state.use.enter(number)
+      state.use.add(Int64(bytes), key)
+      guard file != nil else { return nil }
+      state.unsaved[key, default: 0] += Int64(bytes)
+      let pause = (state.unsaved[key] ?? 0) >= Self.lagBytes ? .zero : Self.lag
+      guard state.planned.map({ pause < $0 }) ?? true else { return nil }
+      state.planned = pause
+      return pause
+    }
+    guard let pause else { return }
+    Task {
+      if pause > .zero { try? await timeline.watch(pause) }
+      // The date of the write: the process may have been suspended.
+      try? await save(now: now())
+    }
+  }
+
+  /// Adds the unsaved bytes to the file, which other processes may have changed.
+  ///
+  /// When it returns, the file contains everything that was counted before the call.
+  func save(now: Date) async throws {
+    guard let file else { return }
+    let number = budget.period(at: now).number
+    // Taking and writing are one step: otherwise a call would return while another one writes what it has taken.
+    try await onFileQueue(queue) { [self] () throws(HTTPError) in try write(to: file, number) }
+  }
+
+  private func write(to file: DataFile, _ number: Int64) throws(HTTPError) {
+    let unsaved = state.withLock { state in
+      defer { (state.unsaved, state.planned) = ([:], nil) }
+      return state.unsaved
+    }
+    guard !unsaved.isEmpty else { return }
+    do throws(HTTPError) {
+      let stored = try file.change { use in
+        use.enter(number)
+        for (tag, bytes) in unsaved { use.add(bytes, tag) }
+      }
+      state.withLock { state in
+        // The file does not contain the bytes that were counted in the meantime.
+        var use = stored
+        for (tag, bytes) in state.unsaved { use.add(bytes, tag) }
+        (state.use, state.problem) = (use, nil)
+      }
+    } catch {
+      state.withLock { state in
+        state.unsaved.merge(unsaved) { $0.addingReportingOverflow($1).partialValue }
+        state.problem = error
+      }
+      throw error
+    }
+  }
+
+  /// The bytes of the present period, by tag.
+  func used(now: Date) -> [String: Int64] {
+    let number = budget.period(at: now).number
+    return state.withLock { state in
+      state.use.enter(number)
+      return state.use.used
+    }
+  }
+}
+
+/// The file of a ``DataLedger``: JSON, replaced atomically under a lock.
+struct DataFile: Sendable {
+  /// The longest wait for the lock, in milliseconds.
+  private static let patience = 2_000
+
+  private let path: String
+
+  init(_ url: URL) { path = url.path(percentEncoded: false) }
+
+  func read() throws(HTTPError) -> DataUse? {
+    guard let data = try PrivateFile.read(path, limit: 1 << 20) else { return nil }
+    guard let use = try? JSONDecoder().decode(DataUse.self, from: data), use.period >= 0 else {
+      throw HTTPError(.file, "\(DiskCalls.shown(path)) is not the file of a data budget")
+    }
+    return use
+  }
+
+  func change(_ change: (inout DataUse) -> Void) throws(HTTPError) -> DataUse {
+    let lock = try FileLock(path + ".lock", patience: Self.patience)
+    defer { lock.release() }
+    var use = try read() ?? DataUse()
+    change(&use)
+    guard let data = try? JSONEncoder().encode(use) else {
+      throw HTTPError(.file, "the data budget cannot be written to \(DiskCalls.shown(path))")
+    }
+    try PrivateFile.replace(path, with: data, isSynced: false)
+    return use
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+
+/// A value that the sending client encodes as JSON, with its own encoder.
+///
+/// An object, so that it does not enlarge bodies, of which each waiting request holds several.
+package final class DeferredJSON: Sendable {
+  private let value: any Encodable & Sendable
+
+  init(_ value: any Encodable & Sendable) { self.value = value }
+
+  /// The encoded bytes, or the problem of the value.
+  func content(_ encoder: JSONEncoder) -> HTTPBody.Content {
+    guard value is JSONValue else { return HTTPBody.Content.json(value, encoder) }
+    // The names in the value are those of the document already.
+    let literal = JSONEncoder()
+    literal.outputFormatting = encoder.outputFormatting
+    return HTTPBody.Content.json(value, literal)
+  }
+
+  /// The content without a client, encoded by the standard encoder.
+  var plain: HTTPBody.Content { content(.standard) }
+}
+
+extension HTTPBody.Content: Hashable {
+  /// A value that is not yet encoded equals its bytes.
+  package static func == (one: HTTPBody.Content, other: HTTPBody.Content) -> Bool {
+    switch (one, other) {
+    case (.json(let value), _): value.plain == other.settled
+    case (_, .json): other == one
+    case (.data(let one), .data(let other)): one == other
+    case (.file(let one), .file(let other)): one == other
+    case (.stream(let one), .stream(let other)): one == other
+    case (.pieces(let one), .pieces(let other)): one == other
+    case (.gzip(let one), .gzip(let other)): one == other
+    case (.spool(let one), .spool(let other)): one == other
+    case (.invalid(let one), .invalid(let other)): one == other
+    default: false
+    }
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    switch self {
+    case .json(let value): value.plain.hash(into: &hasher)
+    case .data(let data): hasher.combine(data)
+    case .file(let url): hasher.combine(url)
+    case .stream(let source): hasher.combine(source)
+    case .pieces(let pieces): hasher.combine(pieces)
+    case .gzip(let plain): plain.hash(into: &hasher)
+    case .spool(let spool): hasher.combine(spool)
+    case .invalid(let problem): hasher.combine(problem)
+    }
+  }
+}
+
+extension HTTPBody.Content {
+  static func json(_ value: some Encodable, _ encoder: JSONEncoder) -> HTTPBody.Content {
+    do {
+      return .data(try encoder.encode(value))
+    } catch {
+      return .invalid(InvalidInput("the JSON body cannot be encoded: \(EncodingProblem.describe(error))"))
+    }
+  }
+
+  /// Whether the content includes a value that is not yet encoded.
+  fileprivate var isDeferred: Bool {
+    switch self {
+    case .json: true
+    case .pieces(let pieces): pieces.contains(where: \.isDeferred)
+    case .gzip(let plain): plain.isDeferred
+    case .data, .file, .stream, .spool, .invalid: false
+    }
+  }
+
+  func encoded(_ encoder: JSONEncoder) -> HTTPBody.Content {
+    switch self {
+    case .json(let value): value.content(encoder)
+    case .pieces(let pieces): .pieces(pieces.map { $0.encoded(encoder) })
+    case .gzip(let plain): .gzip(plain.encoded(encoder))
+    case .data, .file, .stream, .spool, .invalid: self
+    }
+  }
+
+  /// The same content; if it is a value, encoded by the standard encoder.
+  var settled: HTTPBody.Content { if case .json(let value) = self { value.plain } else { self } }
+}
+
+extension HTTPRequest {
+  mutating func encodeBody(with encoder: JSONEncoder) {
+    guard let content = body?.content, content.isDeferred else { return }
+    body?.content = content.encoded(encoder)
+  }
+}
+
+extension JSONEncoder {
+  /// The default encoder of a client.
+  ///
+  /// It sorts keys, so that equal values have equal bytes, whatever the order of a dictionary.
+  static var standard: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return encoder
+  }
+
+  /// A separate encoder with the same strategies; a subclass is returned unchanged.
+  func copy() -> JSONEncoder {
+    guard type(of: self) == JSONEncoder.self else { return self }
+    let copy = JSONEncoder()
+    copy.outputFormatting = outputFormatting
+    copy.dateEncodingStrategy = dateEncodingStrategy
+    copy.dataEncodingStrategy = dataEncodingStrategy
+    copy.nonConformingFloatEncodingStrategy = nonConformingFloatEncodingStrategy
+    copy.keyEncodingStrategy = keyEncodingStrategy
+    copy.userInfo = userInfo
+    return copy
+  }
+}
+
+extension JSONDecoder {
+  /// A separate decoder with the same strategies; a subclass is returned unchanged.
+  func copy() -> JSONDecoder {
+    guard type(of: self) == JSONDecoder.self else { return self }
+    let copy = JSONDecoder()
+    copy.dateDecodingStrategy = dateDecodingStrategy
+    copy.dataDecodingStrategy = dataDecodingStrategy
+    copy.nonConformingFloatDecodingStrategy = nonConformingFloatDecodingStrategy
+    copy.keyDecodingStrategy = keyDecodingStrategy
+    copy.userInfo = userInfo
+    copy.allowsJSON5 = allowsJSON5
+    copy.assumesTopLevelDictionary = assumesTopLevelDictionary
+    return copy
+  }
+}
+
+extension HTTPBody {
+  /// A JSON value written as a literal, such as `.json(["name": "Ada", "age": 36])`.
+  ///
+  /// Of the client's encoder only `outputFormatting` is used: the names are those of the document already.
+  ///
+  /// - Parameter value: The value; if it cannot be encoded, sending throws ``HTTPError/Kind/invalidRequest``.
+  /// - Returns: The body.
+  public static func json(_ value: JSONValue) -> HTTPBody {
+    HTTPBody(.json(DeferredJSON(value)), contentType: "application/json")
+  }
+}

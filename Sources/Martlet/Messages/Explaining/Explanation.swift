@@ -1,0 +1,77 @@
+/// What a client decided about a request, and why.
+///
+/// ```swift
+/// let response = try await client.get("/repos", options: .explains())
+/// print(response.explanation)
+/// ```
+///
+/// Each line is one decision: whether a stored response was used, which cookies were left out, why a redirect lost its
+/// credentials, why a request was not repeated. With ``RequestOptions/explains``, up to 256 decisions are recorded.
+/// Without it, the decisions that go beyond sending a request once are, such as redirects, retries and refusals, so
+/// that the ``HTTPError/explanation`` of a failed request has the last 32 of them.
+///
+/// An explanation contains no header values, no cookie values, no credentials and no bodies. Query values in URLs are
+/// masked according to the client's ``HTTPClient/Configuration/redaction``.
+public struct Explanation: Sendable, CustomStringConvertible {
+  /// A decision, and when it was made.
+  public struct Entry: Sendable, CustomStringConvertible {
+    /// The decision.
+    public let decision: Decision
+    /// The number of redirects that were followed before.
+    public let hop: Int
+    /// The number of the attempt, from 1 for each request of a redirect chain.
+    public let attempt: Int
+    /// The time since the start of the call.
+    public let time: Duration
+
+    /// The time, the decision in a sentence, and the document that it follows.
+    public var description: String {
+      var place: [String] = []
+      if hop > 0 { place.append("redirect \(hop)") }
+      if attempt > 1 { place.append("attempt \(attempt)") }
+      let prefix = place.isEmpty ? "" : "\(place.joined(separator: ", ")): "
+      let reference = decision.reference.map { " (\($0))" } ?? ""
+      return "\(time.shown): \(prefix)\(decision.sentence)\(reference)"
+    }
+  }
+
+  /// The maximum number of decisions, if they are recorded on request.
+  static let limit = 256
+  /// The maximum number of decisions that are recorded in any case.
+  static let ownLimit = 32
+
+  /// The decisions, in order.
+  public private(set) var entries: [Entry] = []
+  /// The number of earlier decisions that were dropped, because there were too many.
+  public private(set) var droppedCount = 0
+
+  /// Whether no decision was recorded.
+  public var isEmpty: Bool { entries.isEmpty }
+
+  /// The decisions, without their times.
+  public var decisions: [Decision] { entries.map(\.decision) }
+
+  /// One line for each decision.
+  public var description: String {
+    let start = droppedCount > 0 ? ["\(droppedCount) earlier decisions were dropped"] : []
+    return (start + entries.map(\.description)).joined(separator: "\n")
+  }
+
+  /// The beginning of a text that a peer has chosen, with secrets masked.
+  static func short(_ text: String) -> String { cut(Redaction.standard.text(text)) }
+
+  /// The beginning of a text.
+  ///
+  /// Counted in Unicode scalars, because a character may have any number of them.
+  static func cut(_ text: String) -> String {
+    text.utf8.count <= 300 ? text : "\(Substring(text.unicodeScalars.prefix(75)))…"
+  }
+
+  mutating func add(_ entry: Entry, limit: Int) {
+    if entries.count >= limit {
+      entries.removeFirst()
+      droppedCount += 1
+    }
+    entries.append(entry)
+  }
+}

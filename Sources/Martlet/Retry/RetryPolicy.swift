@@ -1,0 +1,179 @@
+import MartletBase
+import Foundation
+
+/// Decides whether and when a failed attempt is repeated.
+///
+/// A policy depends on values only, never on the client or a task, so that it is easy to test. Whatever it decides, a
+/// request is repeated only if its body can be sent again. A request that is neither idempotent (RFC 9110 §9.2.2) nor
+/// has an `Idempotency-Key` is repeated only if none of its bytes can have reached a server, unless
+/// ``RequestOptions/isIdempotent`` says that repeating it is harmless. ``HTTPResponse/Attempt/retryRefusal`` reports a
+/// refused repetition.
+public struct RetryPolicy: Sendable {
+  /// The outcome of an attempt.
+  public struct Outcome: Sendable {
+    /// The status of the response, if there was one.
+    public var status: HTTPStatus?
+    /// The header fields of that response.
+    public var headers: HTTPHeaders = [:]
+    /// The error, if there was no response.
+    public var error: HTTPError?
+
+    /// Whether the attempt failed: no response, or a status of 400 or more.
+    var isFailure: Bool { error != nil || (status?.rawValue ?? 0) >= 400 }
+  }
+
+  /// The decision about another attempt.
+  enum Decision: Sendable, Equatable {
+    /// No further attempt.
+    case ended(Explanation.Retry.Reason)
+    /// The policy requests another attempt, which is not allowed for this reason.
+    case refused(HTTPResponse.Attempt.RetryRefusal)
+    /// Another attempt after a delay.
+    case repeated(after: Duration, Explanation.Retry.Cause)
+  }
+
+  enum Rule: Sendable {
+    case none
+    case standard
+    case timeouts
+    case backoff(initialDelay: Duration, maximumDelay: Duration)
+    case custom(@Sendable (Int, Outcome) -> Duration?)
+  }
+
+  let rule: Rule
+
+  /// The maximum number of attempts, including the first; redirects start a new count.
+  public let maximumAttempts: Int
+
+  /// The maximum `Retry-After` to wait for; 60 seconds by default.
+  ///
+  /// If a server asks for a longer wait, there is no retry, and the response is delivered.
+  public var maximumRetryAfter = Duration.seconds(60)
+
+  /// Never retries.
+  public static let off = RetryPolicy(rule: .none, maximumAttempts: 1)
+
+  /// Repeats a request once, immediately, if its connection turns out dead before the response starts.
+  ///
+  /// This happens when a server closes an idle connection at the moment it is reused. This policy, like all others
+  /// except ``off``, also repeats a request that an HTTP/2 server reports as not processed (RFC 9113 §8.7), whatever
+  /// its method: up to ten times, or up to three times if the server ended the connection with an error. After
+  /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:initialDelay:maximumDelay:)`` repeats then,
+  /// after its delay.
+  public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
+
+  /// Retries after a timeout, without a delay.
+  ///
+  /// - Parameter count: The maximum number of retries.
+  /// - Returns: The policy.
+  public static func timeouts(_ count: Int) -> RetryPolicy {
+    RetryPolicy(rule: .timeouts, maximumAttempts: count == .max ? count : count + 1)
+  }
+
+  /// Retries with exponential backoff and full jitter.
+  ///
+  /// Retries after connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses
+  /// 408, 425, 429, 500, 502, 503 and 504. The delay before attempt n + 1 is random between zero and
+  /// `initialDelay · 2ⁿ⁻¹`, at most `maximumDelay` ("full jitter"); a `Retry-After` field, in seconds or as a date
+  /// (RFC 9110 §10.2.3), replaces it. The client's retry budget limits the share of retries.
+  ///
+  /// - Parameters:
+  ///   - attempts: The maximum number of attempts, including the first.
+  ///   - initialDelay: The maximum delay before the second attempt.
+  ///   - maximumDelay: The maximum delay before any attempt.
+  /// - Returns: The policy.
+  public static func backoff(
+    attempts: Int = 3, initialDelay: Duration = .milliseconds(200), maximumDelay: Duration = .seconds(20)
+  ) -> RetryPolicy {
+    RetryPolicy(rule: .backoff(initialDelay: initialDelay, maximumDelay: maximumDelay), maximumAttempts: attempts)
+  }
+
+  /// Retries as a closure decides.
+  ///
+  /// - Parameters:
+  ///   - attempts: The maximum number of attempts, including the first.
+  ///   - decide: Receives the number of the failed attempt (no response, or a status of 400 or more) and its outcome.
+  ///     Returns the delay before the next attempt, or `nil` to give up.
+  /// - Returns: The policy.
+  public static func custom(
+    attempts: Int = 10, _ decide: @escaping @Sendable (Int, Outcome) -> Duration?
+  ) -> RetryPolicy {
+    RetryPolicy(rule: .custom(decide), maximumAttempts: attempts)
+  }
+
+  var problem: String? {
+    if maximumAttempts < 1 { return "the retry policy has \(maximumAttempts) attempts; it needs at least 1" }
+    if case .backoff(let base, let cap) = rule, base < .zero || cap < .zero {
+      return "the retry policy has a negative delay"
+    }
+    return nil
+  }
+
+  /// Whether the retry budget applies.
+  ///
+  /// It limits retries that may add load to an overloaded server.
+  var usesBudget: Bool {
+    switch rule {
+    case .none, .standard: false
+    case .timeouts, .backoff, .custom: true
+    }
+  }
+
+  /// Whether to repeat requests that a server rejected without processing them.
+  var repeatsRefusals: Bool { if case .none = rule { false } else { true } }
+
+  /// Decides whether to make another attempt after this one, and when.
+  ///
+  /// `now` is for the date form of `Retry-After`; `random` is a number from 0 up to 1.
+  func decision(
+    after attempt: Int, of request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, now: Date, random: Double
+  ) -> Decision {
+    guard outcome.isFailure else { return .ended(.outcome) }
+    guard attempt < maximumAttempts else { return .ended(exhausted) }
+    let (pause, cause): (Duration, Explanation.Retry.Cause)
+    switch wish(after: attempt, outcome: outcome, now: now, random: random) {
+    case .none(let reason): return .ended(reason)
+    case .pause(let wanted, let why): (pause, cause) = (wanted, why)
+    }
+    guard request.isUsable else { return .refused(.bodyNotReplayable) }
+    guard isIdempotent || outcome.error?.mayHaveReachedServer == false else {
+      return .refused(.notIdempotent(request.method))
+    }
+    return .repeated(after: pause, cause)
+  }
+
+  /// The reason why no attempt is left.
+  var exhausted: Explanation.Retry.Reason {
+    if case .none = rule { .off } else { .attemptsUsed(maximum: maximumAttempts) }
+  }
+
+  private enum Wish {
+    case none(Explanation.Retry.Reason)
+    case pause(Duration, Explanation.Retry.Cause)
+  }
+
+  /// The delay that the policy requests, or why it gives up.
+  private func wish(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Wish {
+    switch rule {
+    case .none: return .none(.off)
+    case .standard:
+      return outcome.error?.mayBeStaleConnection == true ? .pause(.zero, .staleConnection) : .none(.outcome)
+    case .timeouts: return outcome.error?.isTimeout == true ? .pause(.zero, .timeout) : .none(.outcome)
+    case .custom(let decide):
+      return decide(attempt, outcome).map { .pause(max($0.bounded, .zero), .closure) } ?? .none(.closure)
+    case .backoff(let base, let cap):
+      guard isTransient(outcome) else { return .none(.outcome) }
+      if let asked = RetryAfter.delay(outcome.headers, now: now) {
+        return asked <= maximumRetryAfter
+          ? .pause(asked, .retryAfter) : .none(.retryAfterTooLong(asked, maximum: maximumRetryAfter))
+      }
+      return .pause(base.doubled(attempt - 1, upTo: cap.bounded) * random, .backoff)
+    }
+  }
+
+  private func isTransient(_ outcome: Outcome) -> Bool {
+    if let status = outcome.status { return status.isTransient }
+    return outcome.error.map { $0.isConnectivity || $0.isTimeout || $0.isExhaustion || $0.mayBeStaleConnection }
+      ?? false
+  }
+}

@@ -1,0 +1,38 @@
+import MartletBase
+
+/// Lets an exchange go when the ``DataBudget`` has something left for it.
+struct DataStage: Stage {
+  let ledger: DataLedger
+
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let call = context.call
+    while true {
+      let (bytes, until) = try await ledger.rest(call.tag, now: call.settings.configuration.now())
+      guard bytes == 0 || request.body?.length.map({ $0 > bytes }) ?? false else { break }
+      if context.lane?.isHedge == true { throw LoadBusy() }
+      let error = exceeded(bytes, request, until, call)
+      guard ledger.budget.whenExhausted == .waits,
+        request.body?.length.map({ $0 <= ledger.budget.bytes ?? .max }) ?? true
+      else { throw error }
+      try await call.pause(for: until, reason: .dataBudget)
+    }
+    return try await next(request, context)
+  }
+
+  @inline(never) private func exceeded(
+    _ bytes: Int64, _ request: HTTPRequest, _ until: Duration, _ call: Call
+  ) -> HTTPError {
+    call.note(.limit(.dataBudget(left: bytes, until: until)))
+    return HTTPError(
+      .dataBudgetExceeded,
+      bytes == 0
+        ? "the data budget is used up, for another \(until.shown)"
+        : "the body has \(request.body?.length ?? 0) bytes, and the data budget only \(bytes) left",
+      phase: .queued)
+  }
+}
+
+extension HTTPHeaders {
+  /// The size of a header section in the form of HTTP/1.1, with its first line.
+  func wireBytes(line: Int) -> Int { reduce(line + 4) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } }
+}

@@ -1,0 +1,48 @@
+import MartletBase
+
+/// Serves a stored response when all attempts have failed (RFC 5861 §4).
+///
+/// A failure is a missing connection, a timeout, a limit on the load of the server, an open circuit, or a 5xx. The stage
+/// is above ``RetryStage``; ``CacheStage`` offers the stored response during an attempt.
+struct FallbackStage: Stage {
+  let cache: ResponseCache
+
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    guard request.method == .get || request.method == .head, !cache.isSurelyEmpty else {
+      return try await next(request, context)
+    }
+    let box = Fallback()
+    var context = context
+    context.fallback = box
+    // Breaks a reference cycle: the context of the offered transaction refers to the box.
+    defer { box.forget() }
+    var result: Result<StreamedResponse, any Error>
+    do { result = .success(try await next(request, context)) } catch { result = .failure(error) }
+    try standIn(for: &result, box, context.call)
+    return try result.get()
+  }
+
+  /// Replaces a failure with the stored response, if that is allowed.
+  ///
+  /// Not inlined: an async function reserves memory for its inlined callees while it waits.
+  @inline(never) private func standIn(
+    for result: inout Result<StreamedResponse, any Error>, _ box: Fallback, _ call: Call
+  ) throws {
+    let reason: HTTPError
+    switch result {
+    case .success(let response):
+      guard response.status.rawValue >= 500, response.source == .network else { return }
+      reason = HTTPError(
+        .status, "\(response.status.rawValue) \(response.status.reasonPhrase)", request: response.request)
+    case .failure(let error as HTTPError)
+    where error.isConnectivity || error.isTimeout || error.isLoadLimit:
+      // An aborted call, for example by its total limit, has its error already.
+      try call.abortSource.check()
+      reason = error
+    case .failure: return
+    }
+    guard var answer = box.answer() else { return }
+    answer.fallbackReason = reason
+    result = .success(answer)
+  }
+}

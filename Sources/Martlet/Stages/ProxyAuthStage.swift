@@ -1,0 +1,176 @@
+import MartletBase
+import Foundation
+
+/// Answers a proxy's 407 (RFC 9110 §11.7.1), to CONNECT or to a request.
+///
+/// A 407 from a server is an ordinary response, and receives no credentials.
+struct ProxyAuthStage: Stage {
+  /// A proxy's rejection: an error while connecting, or a response.
+  private enum Refusal {
+    case error(HTTPError)
+    case response(StreamedResponse)
+  }
+
+  /// A proxy's rejection with its context.
+  ///
+  /// A class, so that it has the only reference to the response; releasing the response frees the connection.
+  private final class Refused {
+    var refusal: Refusal
+    let use: ProxyExchange.Use
+    let headers: HTTPHeaders
+
+    init(_ refusal: Refusal, _ use: ProxyExchange.Use, _ headers: HTTPHeaders) {
+      self.refusal = refusal
+      self.use = use
+      self.headers = headers
+    }
+  }
+
+  private enum Outcome {
+    case response(StreamedResponse)
+    case refused(Refused)
+  }
+
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    // A `Proxy-Authorization` field that the caller has set is not replaced, and a 407 to it is not answered.
+    guard !request.headers.contains("Proxy-Authorization") else { return try await next(request, context) }
+    let call = context.call
+    let exchange = ProxyExchange(call)
+    var context = context
+    context.proxyExchange = exchange
+    var uses: [AuthenticationScheme: Int] = [:]
+    var exchanges = 0
+    while true {
+      exchanges += 1
+      let refused: Refused
+      switch try await Self.send(request, context, next, exchange, exchanges) {
+      case .response(let response):
+        await Self.takeNote(of: response, exchange)
+        return response
+      case .refused(let answer): refused = answer
+      }
+      if let answer = refused.use.sent.answer {
+        uses[answer.scheme, default: 0] += 1
+        refused.use.onOutcome(false)
+      }
+      let isLast = exchanges >= AuthStage.maximumExchanges
+      try await Self.goOn(with: request, after: refused, uses, isLast: isLast, exchange)
+    }
+  }
+
+  // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
+
+  /// Sends a request, and separates a proxy's 407, or its 401 to CONNECT, from other outcomes.
+  @inline(never) private static func send(
+    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ exchange: ProxyExchange, _ exchanges: Int
+  ) async throws -> Outcome {
+    do {
+      let response = try await next(request, context)
+      guard let used = exchange.use, !used.isTunnel, response.status.rawValue == 407 else { return .response(response) }
+      return .refused(Refused(.response(response), used, response.headers))
+    } catch let error as HTTPError {
+      guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else {
+        if let used = exchange.use { used.session?.undecided(used.sent, exchange.visit(used.proxy)) }
+        throw AuthStage.marked(error, exchanges)
+      }
+      return .refused(Refused(.error(error), used, headers(answer, used.sent)))
+    }
+  }
+
+  /// Chooses credentials for the next attempt; throws the proxy's rejection if there are none.
+  @inline(never) private static func goOn(
+    with request: HTTPRequest, after refused: Refused, _ uses: [AuthenticationScheme: Int], isLast: Bool,
+    _ exchange: ProxyExchange
+  ) async throws {
+    let (call, use) = (exchange.call, refused.use)
+    guard let session = use.session else { throw try await failure(.noCredential, refused, call) }
+    guard !isLast else {
+      throw try await failure(.tooManyExchanges(maximum: AuthStage.maximumExchanges), refused, call)
+    }
+    let silence = { session.silence(after: refused.headers, use.sent, uses) }
+    let newer: AuthSession.Sent
+    switch session.step(after: refused.headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
+    case .deliver: throw try await failure(silence(), refused, call)
+    case .fail(let error): throw named(error, use.proxy)
+    case .send(let sent): newer = sent
+    case .wait(let flight), .ask(let flight, _):
+      // Drain before waiting: the authenticator may need the connection.
+      try await drain(refused, call)
+      do {
+        newer = try await session.wait(for: flight, exchange.visit(use.proxy))
+      } catch let error as HTTPError {
+        throw named(error, use.proxy)
+      }
+    }
+    guard AuthStage.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
+      throw try await failure(silence(), refused, call)
+    }
+    guard request.isUsable else {
+      throw HTTPError(
+        .bodyNotReplayable,
+        "the proxy \(use.proxy) requires authentication, but the body can be sent only once: use a replayable body",
+        request: request)
+    }
+    try await drain(refused, call)
+    exchange.sendNext(newer, to: use.proxy)
+    call.emit(.authenticating(answer.scheme, realm: answer.readableRealm))
+    call.note(.authentication(.answered(answer.scheme, realm: answer.readableRealm.map(Explanation.short), .proxy)))
+  }
+
+  /// Records credentials that the proxy accepted.
+  @inline(never) private static func takeNote(of response: StreamedResponse, _ exchange: ProxyExchange) async {
+    guard let use = exchange.use, let session = use.session, use.sent.answer != nil else { return }
+    if !use.isTunnel {
+      // A 5xx may be the proxy's own error. A 401 without a challenge is not from a server: some proxies send it to
+      // reject a password.
+      guard response.status.rawValue < 500,
+        response.status != .unauthorized || response.headers.contains("WWW-Authenticate")
+      else { return session.undecided(use.sent, exchange.visit(use.proxy)) }
+    }
+    use.onOutcome(true)
+    // The header fields from a tunnel are the server's.
+    await session.accepted(use.sent, use.isTunnel ? [:] : response.headers, exchange.visit(use.proxy))
+  }
+
+  /// The header fields of a response to CONNECT.
+  ///
+  /// Some proxies reject Basic credentials with a 401; it counts as a 407 that repeats the challenge.
+  @inline(never) private static func headers(_ refusal: ProxyExchange.Refusal, _ sent: AuthSession.Sent) -> HTTPHeaders
+  {
+    if refusal.status == 407 { return refusal.headers }
+    guard refusal.status == 401, let answer = sent.answer, answer.scheme == .basic else { return [:] }
+    var headers: HTTPHeaders = [:]
+    headers[wire: "Proxy-Authenticate"] = answer.realm.map { "Basic realm=\(FieldSyntax.quoted($0))" } ?? "Basic"
+    return headers
+  }
+
+  @inline(never) private static func drain(_ refused: Refused, _ call: Call) async throws {
+    guard case .response(var response) = refused.refusal else { return }
+    try await AuthStage.drain(&response, call)
+    refused.refusal = .response(response)
+  }
+
+  /// The error for a rejection that is not answered.
+  @inline(never) private static func failure(
+    _ reason: Explanation.Authentication.Reason, _ refused: Refused, _ call: Call
+  ) async throws -> HTTPError {
+    call.note(.authentication(.unanswered(reason, .proxy)))
+    let use = refused.use
+    let challenges = Challenge.parse(refused.headers[wires: "Proxy-Authenticate"])
+    let problem = DigestChallenge.problem(of: challenges, among: use.session?.schemes ?? [.basic, .digest])
+    let why = problem.map { ": it \($0)" } ?? ""
+    switch refused.refusal {
+    case .error(var error):
+      error.message += why
+      return error
+    case .response(var response):
+      let what = use.sent.answer == nil ? "requires authentication" : "did not accept the credentials"
+      let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)\(why)", phase: .waiting)
+      return try await AuthStage.completed(error, &response, call)
+    }
+  }
+
+  @inline(never) private static func named(_ error: HTTPError, _ proxy: Proxy) -> HTTPError {
+    HTTPError(error.kind, "the proxy \(proxy): \(error.message)", phase: .connecting, underlying: error.underlying)
+  }
+}

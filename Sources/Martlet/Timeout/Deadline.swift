@@ -1,0 +1,123 @@
+/// A point in time by which all requests of a piece of work must have ended.
+///
+/// ``withDeadline(_:name:clock:_:)`` sets it for a task. It is the deadline of everything that the task
+/// begins, such as the requests of a handler in a server:
+///
+/// ```swift
+/// try await withDeadline(.seconds(2), name: "checkout") {
+///   let cart = try await client.get("/cart", as: Cart.self)
+///   return try await client.post("/orders", body: .json(cart))
+/// }
+/// ```
+///
+/// A request that begins before the deadline fails with ``HTTPError/Kind/timedOut`` when it passes, whatever the request
+/// is doing: waiting in a queue or for a credential, pausing before a retry, following redirects, reading the body of a
+/// streamed response. A request that begins later fails before anything is sent. ``HTTPError/deadline`` tells whose
+/// deadline it was. The deadline shortens the limits of ``TimeoutPolicy`` and never extends them. A retry whose delay
+/// would last until the deadline is not made.
+///
+/// Work that several requests share, such as renewing a token or revalidating a stored response, and the deliveries of
+/// an ``Outbox`` do not have the deadline of the request that caused it; the requests that wait for it do.
+public struct Deadline: Sendable, CustomStringConvertible {
+  private enum Time: Sendable {
+    case instant(ContinuousClock.Instant)
+    /// On another clock, such as that of a test.
+    case other(@Sendable () -> Duration)
+  }
+
+  private final class Storage: Sendable {
+    let name: String?
+    let limit: Duration
+    let time: Time
+
+    init(_ name: String?, _ limit: Duration, _ time: Time) { (self.name, self.limit, self.time) = (name, limit, time) }
+  }
+
+  /// The longest time that can be set, which is a year; clocks of the runtime overflow with absurd durations.
+  static let longest = Duration.seconds(365 * 24 * 3600)
+
+  /// The deadline of the current task, or `nil`.
+  @TaskLocal public static var current: Deadline?
+
+  private let storage: Storage
+
+  /// Tells pieces of work apart.
+  var identity: ObjectIdentifier { ObjectIdentifier(storage) }
+
+  /// The name of the work that has the deadline, or `nil`.
+  public var name: String? { storage.name }
+
+  /// The time that the work was given.
+  public var limit: Duration { storage.limit }
+
+  /// The time that is left; zero once the deadline has passed.
+  ///
+  /// Work other than requests, such as a loop, can check it.
+  public var remaining: Duration {
+    switch storage.time {
+    case .instant(let end): max(ContinuousClock.now.duration(to: end), .zero)
+    case .other(let remaining): max(remaining(), .zero)
+    }
+  }
+
+  /// Whether the deadline has passed.
+  public var hasPassed: Bool { remaining == .zero }
+
+  /// Creates a deadline from now on.
+  ///
+  /// - Parameters:
+  ///   - limit: The time until the deadline, at most a year. With zero or less it has passed already.
+  ///   - name: The name of the work, for errors.
+  ///   - clock: The clock that it is measured with: the clock of the clients in use, if they have their own.
+  public init(_ limit: Duration, name: String? = nil, clock: any Clock<Duration> = ContinuousClock()) {
+    let limit = min(max(limit, .zero), Self.longest)
+    storage = Storage(name, limit, clock is ContinuousClock ? .instant(.now + limit) : Self.time(limit, clock))
+  }
+
+  private static func time<C: Clock<Duration>>(_ limit: Duration, _ clock: C) -> Time {
+    let end = clock.now.advanced(by: limit)
+    return .other { clock.now.duration(to: end) }
+  }
+
+  /// The name and the limit: `deadline 'checkout' of 2.0 s`.
+  public var description: String {
+    let name = name.map { " '\(InvalidInput.printable($0))'" } ?? ""
+    return "deadline\(name) of \(limit.shown)"
+  }
+}
+
+/// Runs a closure whose requests must all end within a time limit.
+///
+/// ``Deadline`` describes the effect. A nested deadline can only shorten the time: if less is left of the outer one, the
+/// outer one remains in force, under its own name. The closure itself is not ended: ``Deadline/current`` tells how much
+/// time is left.
+///
+/// - Parameters:
+///   - limit: The time until the deadline, at most a year. With zero or less, every request fails at once.
+///   - name: The name of the work, for errors.
+///   - clock: The clock that the time is measured with: the clock of the clients in use, if they have their own.
+///   - work: The work.
+/// - Returns: The result of the closure.
+/// - Throws: The error thrown by the closure.
+public nonisolated(nonsending) func withDeadline<R>(
+  _ limit: Duration, name: String? = nil, clock: any Clock<Duration> = ContinuousClock(),
+  _ work: () async throws -> R
+) async rethrows -> R {
+  try await withDeadline(Deadline(limit, name: name, clock: clock), work)
+}
+
+/// Runs a closure whose requests must all end by a deadline.
+///
+/// - Parameters:
+///   - deadline: The deadline, such as one that a request to a server came with
+///     (``DeadlineHeader/deadline(in:name:now:clock:)``). With `nil` the closure runs as it is.
+///   - work: The work.
+/// - Returns: The result of the closure.
+/// - Throws: The error thrown by the closure.
+public nonisolated(nonsending) func withDeadline<R>(
+  _ deadline: Deadline?, _ work: () async throws -> R
+) async rethrows -> R {
+  guard let deadline else { return try await work() }
+  if let outer = Deadline.current, outer.remaining <= deadline.remaining { return try await work() }
+  return try await Deadline.$current.withValue(deadline) { try await work() }
+}
