@@ -1,21 +1,30 @@
 """The mutations of `.ci/mutate`: mistakes that a program on Martlet would notice, each with the suites that must find
 it.
 
-A mutation has a name, a file below Sources, a text that stands there once, and what takes its place. What takes its
-place is the text again as long as `mutant("…")` is false.
+A mutation has a name, a file below Sources, a text that stands there once, and what takes its place. If code moves to
+another file, it is found there. What takes its place is the text again as long as `mutant("…")` is false.
 """
 
 from pathlib import Path
 
 MUTATIONS = []
 ROOT = Path(__file__).resolve().parent.parent
-FILES = {path.stem: str(path.relative_to(ROOT)) for path in ROOT.glob("Sources/**/*.swift")}
+SOURCES = {path: path.read_text() for path in sorted(ROOT.glob("Sources/**/*.swift"))}
+
+
+def place(name, file, text):
+    """The file that has the text: the named one, or the only one, so that code may move."""
+    found = [path for path, source in SOURCES.items() if path.stem == file and text in source]
+    found = found or [path for path, source in SOURCES.items() if text in source]
+    if len(found) != 1:
+        raise SystemExit(f"{name}: its text stands in {len(found)} files")
+    return str(found[0].relative_to(ROOT))
 
 
 def area(title, *mutations):
     """Adds mutations: (name, file without its folder and extension, text, replacement, suites)."""
     for name, file, text, replacement, suites in mutations:
-        MUTATIONS.append((name, FILES[file], text, replacement, suites.split()))
+        MUTATIONS.append((name, place(name, file, text), text, replacement, suites.split()))
 
 
 area(
@@ -981,8 +990,8 @@ area(
      'case .notStored: if !mutant("flight-waits-again") { state.lonely[key.hash & 255] = key.hash }',
      "CacheStageTests CacheFlightsTests"),
     ("flight-abort-unheard", "CacheFlights",
-     "let token = call.abortSource.onAbort { once.resolve(.failure($0)) }",
-     'let token = call.abortSource.onAbort { if !mutant("flight-abort-unheard") { once.resolve(.failure($0)) } }',
+     "let token = abortSource.onAbort { once.resolve(.failure($0)) }",
+     'let token = abortSource.onAbort { if !mutant("flight-abort-unheard") { once.resolve(.failure($0)) } }',
      "CacheFlightsTests"),
     ("recorder-takes-short", "CacheRecorder",
      "guard expected == nil || expected == state.count else",
@@ -1399,8 +1408,8 @@ area(
      "    control?.lose(CancellationError())\n    abortSource.abort(CancellationError())\n",
      "HedgeStageTests"),
     ("hedge-takes-failure", "HedgeStage",
-     "    return !RetryPolicy.isTransient(response.status)\n",
-     '    return mutant("hedge-takes-failure") || !RetryPolicy.isTransient(response.status)\n',
+     "    return !response.status.isTransient\n",
+     '    return mutant("hedge-takes-failure") || !response.status.isTransient\n',
      "HedgeStageTests"),
     ("budget-forgets-others", "DataBudget",
      "        for (tag, bytes) in unsaved { use.add(bytes, tag) }\n      }\n",
