@@ -17,7 +17,8 @@
 
 // libcurl does not report how an HTTP/2 stream ended. nghttp2 tells libcurl by a callback, so the function that sets
 // this callback is replaced in libcurl's table of imported functions (decision 0069). libcurl also ends a transfer when
-// sending fails, without reading the response that has arrived. So `send` is replaced as well (decision 0081).
+// sending fails, without reading the response that has arrived. So `send` is replaced as well (decision 0081). It may
+// keep the reset of a removed transfer's stream to itself, so the stream is reset before (decision 0083).
 
 typedef int stream_closed(void *session, int32_t stream, uint32_t error, void *context);
 
@@ -44,6 +45,10 @@ static struct {
   ssize_t (*receive)(void *session, const uint8_t *bytes, size_t count);
   int (*has_remote_end)(void *session, int32_t stream);
   void (*set_frame)(void *callbacks, frame_began *began);
+  int (*send)(void *session);
+  int (*wants_to_send)(void *session);
+  uint32_t (*next_stream)(void *session);
+  int (*reset)(void *session, uint8_t flags, int32_t stream, uint32_t error);
 } nghttp2;
 static bool is_open;
 static bool is_in_program;
@@ -52,6 +57,7 @@ static _Thread_local struct {
   martlet_stream_noted noted;
   martlet_send_failed failed;
   void *loop;
+  void *leaving;
 } listener;
 
 #define FUNCTIONS(x) \
@@ -59,7 +65,11 @@ static _Thread_local struct {
   x(nghttp2_session_get_stream_user_data, nghttp2.user) \
   x(nghttp2_session_mem_recv, nghttp2.receive) \
   x(nghttp2_session_get_stream_remote_close, nghttp2.has_remote_end) \
-  x(nghttp2_session_callbacks_set_on_begin_frame_callback, nghttp2.set_frame)
+  x(nghttp2_session_callbacks_set_on_begin_frame_callback, nghttp2.set_frame) \
+  x(nghttp2_session_send, nghttp2.send) \
+  x(nghttp2_session_want_write, nghttp2.wants_to_send) \
+  x(nghttp2_session_get_next_stream_id, nghttp2.next_stream) \
+  x(nghttp2_submit_rst_stream, nghttp2.reset)
 
 FUNCTIONS(MARTLET_DECLARE)
 
@@ -132,6 +142,31 @@ static ssize_t receive(void *session, const uint8_t *bytes, size_t count) {
   }
   return nghttp2.receive(session, bytes, count);
 }
+
+/// Resets the stream of the transfer that is about to be removed, so that libcurl sends this with what it sends now.
+static void reset_leaving(void *session) {
+  enum { kCancel = 8, kMost = 4096 };
+  if (!listener.leaving || !martlet_library_is_inside()) return;
+  int32_t stream = (int32_t)nghttp2.next_stream(session) - 2;
+  for (int i = 0; i < kMost && stream > 0; i++, stream -= 2) {
+    if (nghttp2.user(session, stream) != listener.leaving) continue;
+    listener.leaving = NULL;
+    nghttp2.reset(session, 0, stream, kCancel);
+    return;
+  }
+}
+
+static int send_frames(void *session) {
+  reset_leaving(session);
+  return nghttp2.send(session);
+}
+
+static int wants_to_send(void *session) {
+  reset_leaving(session);
+  return nghttp2.wants_to_send(session);
+}
+
+void martlet_streams_leave(void *easy) { listener.leaving = easy; }
 
 static ssize_t send_or_wait(int socket, const void *bytes, size_t count, int flags) {
   const ssize_t written = original_send(socket, bytes, count, flags);
@@ -250,7 +285,10 @@ void martlet_streams_open(const struct martlet_library *library) {
   if (first && first != (void *)nghttp2.set_closed) return;
   is_in_program = map->l_name[0] == 0;
   is_open = replace_import(map, symbols[0].name, (void *)nghttp2.set_closed, set_closed);
-  if (is_open) replace_import(map, symbols[2].name, (void *)nghttp2.receive, receive);
+  if (!is_open) return;
+  replace_import(map, symbols[2].name, (void *)nghttp2.receive, receive);
+  replace_import(map, symbols[5].name, (void *)nghttp2.send, send_frames);
+  replace_import(map, symbols[6].name, (void *)nghttp2.wants_to_send, wants_to_send);
 }
 
 bool martlet_streams_are_known(void) { return !martlet_curl_problem() && is_open; }
@@ -266,5 +304,7 @@ void *martlet_streams_listen(martlet_stream_noted noted, martlet_send_failed fai
 #else
 
 bool martlet_streams_are_known(void) { return false; }
+
+void martlet_streams_leave(void *easy) { (void)easy; }
 
 #endif

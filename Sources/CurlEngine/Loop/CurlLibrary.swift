@@ -80,6 +80,11 @@ package enum CurlLibrary {
   /// It stops after a response with a status from 300 on.
   package static let leavesStreamsOpen = martlet_curl_version() >= 0x080700
 
+  /// Whether RST_STREAM waits in a buffer until libcurl sends something else on the connection.
+  ///
+  /// From 7.88 to 8.14.
+  static let holdsResets = (0x075800..<0x080f00).contains(martlet_curl_version())
+
   /// Whether libcurl reports a send error, and drops what it has buffered of the response, when the end of the request
   /// closes an HTTP/2 stream.
   static let dropsUnread = martlet_curl_version() >= 0x080000

@@ -23,6 +23,18 @@ extension CurlLoop {
     _ = martlet_multi_act(multi, -1, 0)
   }
 
+  /// Resets the HTTP/2 stream of a cancelled transfer, where libcurl would keep that to itself for now.
+  ///
+  /// libcurl sends when it receives; a pause that ends makes it do so.
+  func resetStream(of handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
+    guard CurlLibrary.holdsResets, handle.isMultiplexed else { return }
+    martlet_streams_leave(handle.easy)
+    _ = martlet_easy_pause(handle.easy, false, true)
+    _ = martlet_easy_pause(handle.easy, false, false)
+    _ = martlet_multi_act(multi, -1, 0)
+    martlet_streams_leave(nil)
+  }
+
   func holdsMore(_ transfer: CurlTransfer) { if mayHoldMore.last !== transfer { mayHoldMore.append(transfer) } }
 
   /// Makes libcurl continue reading where no event would.

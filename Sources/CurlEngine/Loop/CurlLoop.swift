@@ -252,6 +252,7 @@ final class CurlLoop {
     case .start(let transfer): start(transfer, multi)
     case .cancel(let transfer):
       forget(transfer)
+      if let handle = transfer.handle { resetStream(of: handle, multi) }
       if let handle = transfer.handle { recycle(handle, multi) }
       transfer.release()
     case .drained(let transfer):

@@ -63,6 +63,11 @@ struct HTTP2Server {
     process.outputSoFar.split(separator: "\n").count { $0 == "request \(number)" }
   }
 
+  /// Whether the client has reset the stream of a request.
+  func hasReset(_ number: Int) -> Bool {
+    process.outputSoFar.split(separator: "\n").contains { $0 == "reset \(number)" }
+  }
+
   /// How often the first of equal requests was refused.
   var refusedCount: Int { process.outputSoFar.split(separator: "\n").count { $0.hasPrefix("refused ") } }
 
@@ -220,7 +225,7 @@ struct HTTP2Server {
                 self.socket.sendall(b"ne")
                 start = b""
             self.socket.sendall(frame(4, 0, 0, settings))
-            paths, block, window = {}, b"", 65535
+            paths, numbers, block, window = {}, {}, b"", 65535
             while True:
                 head = exactly(self.socket, 9)
                 length, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
@@ -239,6 +244,7 @@ struct HTTP2Server {
                     fields = dict((name, value) for name, value in self.decoder.decode(block))
                     paths[stream] = fields[":path"]
                     number = paths[stream].split("/")[1]
+                    numbers[stream] = number
                     for name in ("te", "connection", "trailer"):
                         if name in fields:
                             os.write(1, f"field {number} {name}: {fields[name]}\\n".encode())
@@ -260,6 +266,8 @@ struct HTTP2Server {
                     self.bodies[stream] = (count + len(payload), zlib.adler32(payload, adler))
                     if flags & 1 and stream in paths:
                         self.answer(paths.pop(stream), stream)
+                elif kind == 3:
+                    os.write(1, f"reset {numbers.get(stream)}\\n".encode())
                 elif kind == 4 and not flags & 1:
                     self.socket.sendall(frame(4, 1, 0))
                 elif kind == 6 and not flags & 1:
