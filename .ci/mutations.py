@@ -1402,10 +1402,10 @@ area(
      "guard call.core.budget.takeRetry() else {",
      'guard mutant("hedge-has-no-budget") || call.core.budget.takeRetry() else {',
      "HedgeStageTests"),
-    ("hedge-leaves-loser", "HedgeStage",
-     "    control?.lose(CancellationError())\n    abortSource.abort(CancellationError())\n",
+    ("hedge-leaves-loser", "HedgeLane",
+     "    control?.lose(CancellationError())\n    branch.source.abort(CancellationError())\n",
      '    if mutant("hedge-leaves-loser") { return }\n'
-     "    control?.lose(CancellationError())\n    abortSource.abort(CancellationError())\n",
+     "    control?.lose(CancellationError())\n    branch.source.abort(CancellationError())\n",
      "HedgeStageTests"),
     ("hedge-takes-failure", "HedgeStage",
      "    return !response.status.isTransient\n",
@@ -1537,6 +1537,23 @@ area(
     ("body-bytes-use-up-streams", "HTTPBody+Bytes",
      "guard isReplayable else {", 'guard isReplayable || mutant("body-bytes-use-up-streams") else {',
      "HTTPBodyTests"),
+    # What a cancelled task of middleware leaves behind.
+    ("next-ignores-its-task", "Middleware",
+     "      branch.cancel()\n", '      if !mutant("next-ignores-its-task") { branch.cancel() }\n',
+     "MiddlewareCancellationTests"),
+    ("branch-ignores-call", "AbortBranch",
+     "parent.onAbort { [source] in source.abort($0) }",
+     'parent.onAbort { [source] in if !mutant("branch-ignores-call") { source.abort($0) } }',
+     "HedgeStageTests SecondUseTests LifetimeTests"),
+    ("body-ignores-its-reader", "ExchangeStage",
+     "control.abortSource.abort(call.abortSource.error ?? CancellationError())",
+     'if !mutant("body-ignores-its-reader") {\n'
+     "      control.abortSource.abort(call.abortSource.error ?? CancellationError())\n    }",
+     "PhaseCancellationTests"),
+    ("reset-is-held", "CurlLoop+Ends",
+     "guard CurlLibrary.holdsResets, handle.isMultiplexed else { return }",
+     'guard CurlLibrary.holdsResets, handle.isMultiplexed, !mutant("reset-is-held") else { return }',
+     "MiddlewareTasksTests"),
 )
 
 area(

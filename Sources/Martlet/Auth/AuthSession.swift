@@ -16,6 +16,7 @@ final class AuthSession: Sendable {
   struct Visit: Sendable {
     let origin: Origin
     let call: any RunningCall
+    let abortSource: AbortSource
     let store: (any CredentialStore)?
     /// The trust and the identity that the connections of the call have.
     let authority: String
@@ -89,9 +90,9 @@ final class AuthSession: Sendable {
     let space = storedSpace(visit.origin, nil)
     let found: Credential?
     do {
-      found = try await withAbort(visit.call.abortSource) { try await store.credential(for: space) }
+      found = try await withAbort(visit.abortSource) { try await store.credential(for: space) }
     } catch {
-      try visit.call.abortSource.check()
+      try visit.abortSource.check()
       throw Self.failure("the credential store cannot be read", error)
     }
     let answer = found?.token == nil ? nil : found.map { Answer(unasked: $0, isStored: true) }
@@ -107,7 +108,7 @@ final class AuthSession: Sendable {
     let key = key(visit, answer.realm)
     let isNew = state.withLock { $0.accept(answer, key, stamp: sent.stamp) }
     guard isNew, storesAccepted, !answer.isStored, let store = visit.store else { return }
-    await keep(answer.credential, for: storedSpace(visit.origin, answer.realm), in: store, visit.call)
+    await keep(answer.credential, for: storedSpace(visit.origin, answer.realm), in: store, visit)
   }
 
   /// Keeps a credential for the next attempt of its call: the server has neither accepted nor rejected it.
@@ -121,12 +122,12 @@ final class AuthSession: Sendable {
   ///
   /// A failure does not fail this response; it only means that the authenticator is called again next time.
   @inline(never) private func keep(
-    _ credential: Credential, for space: ProtectionSpace, in store: any CredentialStore, _ call: any RunningCall
+    _ credential: Credential, for space: ProtectionSpace, in store: any CredentialStore, _ visit: Visit
   ) async {
     do {
-      try await withAbort(call.abortSource) { try await store.set(credential, for: space) }
+      try await withAbort(visit.abortSource) { try await store.set(credential, for: space) }
     } catch {
-      call.emit(.credentialNotStored(Self.text(error)))
+      visit.call.emit(.credentialNotStored(Self.text(error)))
     }
   }
 
@@ -256,7 +257,7 @@ final class AuthSession: Sendable {
   func wait(for flight: Flight, _ visit: Visit) async throws -> Sent {
     visit.call.report(.waiting(.credential))
     defer { visit.call.report(.running) }
-    return try await withAbort(visit.call.abortSource) { try await flight.result.value() }
+    return try await withAbort(visit.abortSource) { try await flight.result.value() }
   }
 
   private static func failure(_ message: String, _ error: any Error) -> HTTPError {

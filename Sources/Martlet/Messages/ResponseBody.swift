@@ -8,7 +8,7 @@ import Synchronization
 /// ``HTTPError`` of kind ``HTTPError/Kind/unsupported``, even if it reads a copy or reads at the same time. A body that
 /// is complete in memory, such as that of `init(_:)`, can be read any number of times.
 ///
-/// A body that is dropped before its end closes its connection.
+/// A body that is dropped before its end closes its connection, and so does the cancellation of a task that reads it.
 public struct ResponseBody: AsyncSequence, Sendable {
   public typealias Element = Data
   public typealias Failure = any Error
@@ -65,7 +65,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
       case .data?, nil: break
       }
       do {
-        return try await piece()
+        guard let lifetime else { return try await piece() }
+        return try await withTaskCancellationHandler {
+          try await piece()
+        } onCancel: {
+          lifetime.cancel()
+        }
       } catch is BodyStream.HasReader {
         throw BodyReader.second
       } catch {
@@ -112,7 +117,13 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is exceeded; at once if the
   ///   announced length exceeds it; of kind ``HTTPError/Kind/unsupported`` if the body has another reader.
   public func collect(upTo limit: Int) async throws -> Data {
-    guard announced <= limit, case (let data, true) = try await read(upTo: limit) else {
+    try await whole(upTo: limit, endsWithTask: true)
+  }
+
+  /// Reads the body to its end; the cancellation of the task ends its exchange only if the caller asks for that.
+  @inline(__always)
+  func whole(upTo limit: Int, endsWithTask: Bool = false) async throws -> Data {
+    guard announced <= limit, case (let data, true) = try await read(upTo: limit, endsWithTask: endsWithTask) else {
       throw HTTPError(.bodyTooLarge, "the body is larger than \(limit) bytes", phase: .receiving)
     }
     return data
@@ -123,13 +134,18 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
   /// Reads at most `limit` bytes, and does not wait for the rest.
   @inline(__always)
-  package func read(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
+  package func read(upTo limit: Int, endsWithTask: Bool = false) async throws -> (data: Data, isWhole: Bool) {
     switch storage {
     case .data(let data): return data.count <= limit ? (data, true) : (data.prefix(limit), false)
     case .stream(let stream, let reader):
       try reader.claim()
       do {
-        return try await stream.collect(upTo: limit)
+        guard endsWithTask, let lifetime else { return try await stream.collect(upTo: limit) }
+        return try await withTaskCancellationHandler {
+          try await stream.collect(upTo: limit)
+        } onCancel: {
+          lifetime.cancel()
+        }
       } catch {
         lifetime?.end(error)
         throw error
@@ -255,6 +271,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 /// What lasts as long as a body may be read, such as its exchange.
 protocol BodyLifetime: AnyObject, Sendable {
   func end(_ error: (any Error)?)
+  /// Ends the wait for bytes, because the reader's task is cancelled.
+  func cancel()
 }
 
 /// Sees the chunks of a body as they are read, and its end.

@@ -34,7 +34,7 @@ struct AuthStage: Stage {
     _ request: HTTPRequest, _ url: AbsoluteURL, _ session: AuthSession, _ context: RequestContext, _ next: Next
   ) async throws -> StreamedResponse {
     let call = context.call
-    let visit = AuthSession.Visit(origin: url.origin, call: call)
+    let visit = AuthSession.Visit(origin: url.origin, call: call, context.abortSource)
     var context = context
     var uses: [AuthenticationScheme: Int] = [:]
     var exchanges = 0
@@ -67,7 +67,7 @@ struct AuthStage: Stage {
         return response
       }
       sent = newer
-      try await goOn(with: sent, request, &response, call)
+      try await goOn(with: sent, request, &response, visit, call)
     }
   }
 
@@ -105,32 +105,33 @@ struct AuthStage: Stage {
   ) async throws -> AuthSession.Sent? {
     switch session.step(after: response.headers, sent, uses: uses, visit) {
     case .deliver: return nil
-    case .fail(let error): throw try await Self.completed(error, &response, call)
+    case .fail(let error): throw try await Self.completed(error, &response, call, visit.abortSource)
     case .send(let newer):
       guard Self.isWorthSending(newer, after: sent, uses) else { return nil }
-      try await Self.drain(&response, call)
+      try await Self.drain(&response, visit.abortSource)
       return newer
     case .wait(let flight), .ask(let flight, _):
       // Drain before waiting: the authenticator may need the connection.
-      try await Self.drain(&response, call)
+      try await Self.drain(&response, visit.abortSource)
       do {
         let newer = try await session.wait(for: flight, visit)
         return Self.isWorthSending(newer, after: sent, uses) ? newer : nil
       } catch let error as HTTPError {
-        throw try await Self.completed(error, &response, call)
+        throw try await Self.completed(error, &response, call, visit.abortSource)
       }
     }
   }
 
   /// Reports that the request is sent again; throws `bodyNotReplayable` if it cannot be.
   @inline(never) private func goOn(
-    with sent: AuthSession.Sent, _ request: HTTPRequest, _ response: inout StreamedResponse, _ call: Call
+    with sent: AuthSession.Sent, _ request: HTTPRequest, _ response: inout StreamedResponse,
+    _ visit: AuthSession.Visit, _ call: Call
   ) async throws {
     guard request.isUsable else {
       let error = HTTPError(
         .bodyNotReplayable,
         "the server requires authentication, but the body can be sent only once: use a replayable body")
-      throw try await Self.completed(error, &response, call)
+      throw try await Self.completed(error, &response, call, visit.abortSource)
     }
     guard let answer = sent.answer else { return }
     call.emit(.authenticating(answer.scheme, realm: answer.readableRealm))
@@ -150,19 +151,19 @@ struct AuthStage: Stage {
   }
 
   /// Reads the body up to a limit, and keeps it in case the response is delivered.
-  @inline(never) static func drain(_ response: inout StreamedResponse, _ call: Call) async throws {
+  @inline(never) static func drain(_ response: inout StreamedResponse, _ abortSource: AbortSource) async throws {
     // A truncated body does not change the meaning of the head.
     let read = try? await response.body.read(upTo: refusalBodyBytes)
     response.body = ResponseBody(read?.data ?? .init())
     if read?.isWhole != true { response.isBodyTruncated = true }
-    try call.abortSource.check()
+    try abortSource.check()
   }
 
   /// Adds the 401 that led to the error.
   @inline(never) static func completed(
-    _ error: HTTPError, _ response: inout StreamedResponse, _ call: Call
+    _ error: HTTPError, _ response: inout StreamedResponse, _ call: Call, _ abortSource: AbortSource
   ) async throws -> HTTPError {
-    try await drain(&response, call)
+    try await drain(&response, abortSource)
     let (body, isWhole) = try await response.body.read(upTo: call.options.maximumErrorBodyBytes)
     if !isWhole { response.isBodyTruncated = true }
     var error = error

@@ -97,7 +97,7 @@ extension CachedBody {
     case .file(let file):
       let place = Locked(start)
       return ResponseBody {
-        try context.call.abortSource.check()
+        try context.abortSource.check()
         // The closure has one reader at a time.
         let position = place.withLock { $0 }
         guard position < end else { return nil }

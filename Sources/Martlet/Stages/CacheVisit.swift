@@ -108,7 +108,7 @@ final class CacheVisit: Sendable {
     for flight: CacheFlights.Flight, _ patience: CacheFlights.Patience
   ) async throws -> Bool {
     let call = context.call
-    return try await flight.wait(patience, call.timeline, call.abortSource) == .left
+    return try await flight.wait(patience, call.timeline, context.abortSource) == .left
       && call.timeline.now() < patience.head
   }
 
@@ -215,7 +215,7 @@ final class CacheVisit: Sendable {
       if isForced { response.request.headers.remove("Cache-Control") }
       return response
     } catch {
-      lease?.end(error is CancellationError || context.call.abortSource.error != nil ? .left : .notStored)
+      lease?.end(error is CancellationError || context.abortSource.error != nil ? .left : .notStored)
       throw error
     }
   }

@@ -21,7 +21,7 @@ struct CollectStage: Stage {
     guard let (limit, isHard) = limit(for: response, call.options) else { return response }
     if isHard {
       do {
-        response.body = ResponseBody(try await response.body.collect(upTo: limit))
+        response.body = ResponseBody(try await response.body.whole(upTo: limit))
       } catch let error as HTTPError where error.kind == .bodyTooLarge {
         call.note(.limit(.bodyBytes(maximum: limit)))
         throw error

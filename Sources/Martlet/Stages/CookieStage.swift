@@ -42,7 +42,7 @@ struct CookieStage: Stage {
     if hasChanges {
       // A file that cannot be written does not fail the request; ``CookieJar/problem`` has the error. The wait ends
       // with the call.
-      try await withAbort(call.abortSource) { try? await shelf.save(isAsked: false) }
+      try await withAbort(context.abortSource) { try? await shelf.save(isAsked: false) }
     }
     return response
   }

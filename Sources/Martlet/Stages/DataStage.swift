@@ -14,7 +14,7 @@ struct DataStage: Stage {
       guard ledger.budget.whenExhausted == .waits,
         request.body?.length.map({ $0 <= ledger.budget.bytes ?? .max }) ?? true
       else { throw error }
-      try await call.pause(for: until, reason: .dataBudget)
+      try await context.pause(for: until, reason: .dataBudget)
     }
     return try await next(request, context)
   }

@@ -41,7 +41,7 @@ struct ExchangeStage: Stage {
     let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0, start: start)
     context.exchange = control
     if control.number > 0 {
-      try call.abortSource.check()
+      try context.abortSource.check()
       request = try call.instrument(
         request, number: control.number, attempt: context.attempt, hop: context.hop)
       control.capture?.sends(request.body)
@@ -53,10 +53,10 @@ struct ExchangeStage: Stage {
       call.count(
         request.headers.wireBytes(line: 12 + request.method.rawValue.utf8.count + (target?.string.utf8.count ?? 0)))
     }
-    let token = call.abortSource.onAbort { control.abortSource.abort($0) }
+    let token = context.abortSource.onAbort { control.abortSource.abort($0) }
     context.lane?.use(control)
     context.pass?.use(control)
-    let lifetime = ExchangeLifetime(control: control, call: call, token: token, pass: context.pass)
+    let lifetime = ExchangeLifetime(control, context, token)
     guard let reason = control.abortSource.error else { return (request, lifetime) }
     lifetime.end()
     throw reason
@@ -159,21 +159,23 @@ struct ExchangeStage: Stage {
 final class ExchangeLifetime: BodyLifetime {
   let control: ExchangeControl
   let call: Call
+  private let branch: AbortBranch?
   private let token: Int
   private let pass: LoadPass?
 
-  init(control: ExchangeControl, call: Call, token: Int, pass: LoadPass?) {
+  init(_ control: ExchangeControl, _ context: RequestContext, _ token: Int) {
     self.control = control
-    self.call = call
     self.token = token
-    self.pass = pass
+    (call, branch, pass) = (context.call, context.branch, context.pass)
   }
 
   deinit { end() }
 
   func end(_ error: (any Error)? = nil) {
     control.end(error)
-    call.abortSource.remove(token)
+    (branch?.source ?? call.abortSource).remove(token)
     pass?.end()
   }
+
+  func cancel() { control.abortSource.abort(call.abortSource.error ?? CancellationError()) }
 }

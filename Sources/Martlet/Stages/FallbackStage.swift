@@ -18,7 +18,7 @@ struct FallbackStage: Stage {
     defer { box.forget() }
     var result: Result<StreamedResponse, any Error>
     do { result = .success(try await next(request, context)) } catch { result = .failure(error) }
-    try standIn(for: &result, box, context.call)
+    try standIn(for: &result, box, context.abortSource)
     return try result.get()
   }
 
@@ -26,7 +26,7 @@ struct FallbackStage: Stage {
   ///
   /// Not inlined: an async function reserves memory for its inlined callees while it waits.
   @inline(never) private func standIn(
-    for result: inout Result<StreamedResponse, any Error>, _ box: Fallback, _ call: Call
+    for result: inout Result<StreamedResponse, any Error>, _ box: Fallback, _ abortSource: AbortSource
   ) throws {
     let reason: HTTPError
     switch result {
@@ -37,7 +37,7 @@ struct FallbackStage: Stage {
     case .failure(let error as HTTPError)
     where error.isConnectivity || error.isTimeout || error.isLoadLimit:
       // An aborted call, for example by its total limit, has its error already.
-      try call.abortSource.check()
+      try abortSource.check()
       reason = error
     case .failure: return
     }

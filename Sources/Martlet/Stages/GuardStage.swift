@@ -25,7 +25,7 @@ struct GuardStage: Stage {
     let now = call.settings.configuration.now()
     if hosts.hear(value, from: source, now: now) {
       // A file that cannot be written does not fail the request. The wait for it ends with the call.
-      try await withAbort(call.abortSource) { await hosts.save(now: now) }
+      try await withAbort(context.abortSource) { await hosts.save(now: now) }
     }
     return response
   }

@@ -60,7 +60,7 @@ final class HedgeRace: Watched {
     case over
   }
 
-  let primary = HedgeLane(isHedge: false)
+  let primary: HedgeLane
   private let request: HTTPRequest
   private let context: RequestContext
   private let next: Next
@@ -69,13 +69,14 @@ final class HedgeRace: Watched {
   private let log: HedgeLog?
   private let start: Duration
   private let state = Locked(State.waits)
-  private let token: Int?
   private let watchPlace = Place()
 
   /// The second exchange, which most races do not have.
   private final class Hedge: Sendable {
-    let lane = HedgeLane(isHedge: true)
+    let lane: HedgeLane
     let result = OneShot<Result<StreamedResponse, any Error>>()
+
+    init(_ context: RequestContext) { lane = HedgeLane(context, isHedge: true) }
   }
 
   private var call: Call { context.call }
@@ -85,19 +86,18 @@ final class HedgeRace: Watched {
   ) {
     (self.request, self.context, self.next, self.delay, self.log) = (request, context, next, delay, log)
     start = context.call.core.timeline.now()
-    // The end of an exchange does not reach middleware.
-    token = context.call.settings.isAbortAware ? nil : primary.follow(context.call.abortSource)
+    primary = HedgeLane(context, isHedge: false)
     if let delay { context.call.core.watchdog.watch(self, at: watchPlace, next: start.adding(delay)) }
   }
 
   /// Sends the request in a lane, whose end also ends the wait for middleware.
   func send(in lane: HedgeLane) async -> Result<StreamedResponse, any Error> {
     var context = context
-    context.lane = lane
+    context.enter(lane)
     do {
       if call.settings.isAbortAware { return .success(try await next(request, context)) }
       return .success(
-        try await withAbort(lane.abortSource) { [request, next, context] in try await next(request, context) })
+        try await withAbort(lane.branch.source) { [request, next, context] in try await next(request, context) })
     } catch {
       return .failure(error)
     }
@@ -106,7 +106,6 @@ final class HedgeRace: Watched {
   /// Ends the watch, and the hedge if it is still in progress.
   func end() {
     if delay != nil { call.core.watchdog.forget(self, at: watchPlace) }
-    if let token { call.abortSource.remove(token) }
     let rest = state.withLock { state in
       defer { state = .over }
       return state
@@ -126,7 +125,7 @@ final class HedgeRace: Watched {
     case .server(let start): since = start
     }
     if now < since.adding(delay) { return since.adding(delay) }
-    guard call.abortSource.error == nil, state.withLock({ if case .waits = $0 { true } else { false } }) else {
+    guard context.abortSource.error == nil, state.withLock({ if case .waits = $0 { true } else { false } }) else {
       return nil
     }
     guard call.core.budget.takeRetry() else {
@@ -138,7 +137,7 @@ final class HedgeRace: Watched {
   }
 
   private func startHedge(after time: Duration) {
-    let hedge = Hedge()
+    let hedge = Hedge(context)
     let isHedged = state.withLock { state in
       guard case .waits = state else { return false }
       state = .hedged(hedge)
@@ -147,8 +146,6 @@ final class HedgeRace: Watched {
     guard isHedged else { return }
     call.core.countHedge(hasWon: false)
     Task { [self] in
-      let token = call.settings.isAbortAware ? nil : hedge.lane.follow(call.abortSource)
-      defer { if let token { call.abortSource.remove(token) } }
       if hedge.lane.isLost { return settle(hedge, .failure(CancellationError())) }
       call.note(.hedging(.sent(after: time)))
       settle(hedge, await send(in: hedge.lane))

@@ -25,16 +25,14 @@ struct LoadStage: Stage {
 
   /// Waits for the turn of a request; throws why it does not go.
   private func wait(_ waiter: LoadLine.Waiter, _ pass: LoadPass, _ context: RequestContext) async throws {
-    let (call, lane) = (context.call, context.lane)
+    let call = context.call
     call.report(.waiting(.turn))
     let wait = LoadLine.Wait(waiter, since: call.core.timeline.now())
     call.core.watchdog.watch(wait, at: wait.place, next: wait.end)
-    let token = call.abortSource.onAbort { waiter.leave($0) }
-    let other = lane?.abortSource.onAbort { waiter.leave($0) }
+    let token = context.abortSource.onAbort { waiter.leave($0) }
     defer {
       call.core.watchdog.forget(wait, at: wait.place)
-      call.abortSource.remove(token)
-      if let other { lane?.abortSource.remove(other) }
+      context.abortSource.remove(token)
     }
     do {
       pass.entered(isProbe: try await waiter.result.value())

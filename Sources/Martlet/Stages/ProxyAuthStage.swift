@@ -34,8 +34,7 @@ struct ProxyAuthStage: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     // A `Proxy-Authorization` field that the caller has set is not replaced, and a 407 to it is not answered.
     guard !request.headers.contains("Proxy-Authorization") else { return try await next(request, context) }
-    let call = context.call
-    let exchange = ProxyExchange(call)
+    let exchange = ProxyExchange(context)
     var context = context
     context.proxyExchange = exchange
     var uses: [AuthenticationScheme: Int] = [:]
@@ -83,19 +82,19 @@ struct ProxyAuthStage: Stage {
     _ exchange: ProxyExchange
   ) async throws {
     let (call, use) = (exchange.call, refused.use)
-    guard let session = use.session else { throw try await failure(.noCredential, refused, call) }
+    guard let session = use.session else { throw try await failure(.noCredential, refused, exchange) }
     guard !isLast else {
-      throw try await failure(.tooManyExchanges(maximum: AuthStage.maximumExchanges), refused, call)
+      throw try await failure(.tooManyExchanges(maximum: AuthStage.maximumExchanges), refused, exchange)
     }
     let silence = { session.silence(after: refused.headers, use.sent, uses) }
     let newer: AuthSession.Sent
     switch session.step(after: refused.headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
-    case .deliver: throw try await failure(silence(), refused, call)
+    case .deliver: throw try await failure(silence(), refused, exchange)
     case .fail(let error): throw named(error, use.proxy)
     case .send(let sent): newer = sent
     case .wait(let flight), .ask(let flight, _):
       // Drain before waiting: the authenticator may need the connection.
-      try await drain(refused, call)
+      try await drain(refused, exchange)
       do {
         newer = try await session.wait(for: flight, exchange.visit(use.proxy))
       } catch let error as HTTPError {
@@ -103,7 +102,7 @@ struct ProxyAuthStage: Stage {
       }
     }
     guard AuthStage.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
-      throw try await failure(silence(), refused, call)
+      throw try await failure(silence(), refused, exchange)
     }
     guard request.isUsable else {
       throw HTTPError(
@@ -111,7 +110,7 @@ struct ProxyAuthStage: Stage {
         "the proxy \(use.proxy) requires authentication, but the body can be sent only once: use a replayable body",
         request: request)
     }
-    try await drain(refused, call)
+    try await drain(refused, exchange)
     exchange.sendNext(newer, to: use.proxy)
     call.emit(.authenticating(answer.scheme, realm: answer.readableRealm))
     call.note(.authentication(.answered(answer.scheme, realm: answer.readableRealm.map(Explanation.short), .proxy)))
@@ -144,16 +143,17 @@ struct ProxyAuthStage: Stage {
     return headers
   }
 
-  @inline(never) private static func drain(_ refused: Refused, _ call: Call) async throws {
+  @inline(never) private static func drain(_ refused: Refused, _ exchange: ProxyExchange) async throws {
     guard case .response(var response) = refused.refusal else { return }
-    try await AuthStage.drain(&response, call)
+    try await AuthStage.drain(&response, exchange.abortSource)
     refused.refusal = .response(response)
   }
 
   /// The error for a rejection that is not answered.
   @inline(never) private static func failure(
-    _ reason: Explanation.Authentication.Reason, _ refused: Refused, _ call: Call
+    _ reason: Explanation.Authentication.Reason, _ refused: Refused, _ exchange: ProxyExchange
   ) async throws -> HTTPError {
+    let call = exchange.call
     call.note(.authentication(.unanswered(reason, .proxy)))
     let use = refused.use
     let challenges = Challenge.parse(refused.headers[wires: "Proxy-Authenticate"])
@@ -166,7 +166,7 @@ struct ProxyAuthStage: Stage {
     case .response(var response):
       let what = use.sent.answer == nil ? "requires authentication" : "did not accept the credentials"
       let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)\(why)", phase: .waiting)
-      return try await AuthStage.completed(error, &response, call)
+      return try await AuthStage.completed(error, &response, call, exchange.abortSource)
     }
   }
 

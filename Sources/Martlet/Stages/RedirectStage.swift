@@ -52,7 +52,7 @@ struct RedirectStage: Stage {
     guard let ask = policy.ask else { return (proposed, false) }
     let hop = RedirectPolicy.Hop(
       status: response.status, headers: response.headers, request: request, next: proposed, count: context.hop)
-    let decision = try await withAbort(context.call.abortSource) { try await ask(hop) }
+    let decision = try await withAbort(context.abortSource) { try await ask(hop) }
     switch decision {
     case .follow: return (proposed, false)
     case .stop: return nil

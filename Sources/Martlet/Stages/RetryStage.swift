@@ -20,7 +20,7 @@ struct RetryStage: Stage {
       result = .failure(CancellationError())
       if repetition.needsHTTP11 { context.needsHTTP11 = true }
       if repetition.needsNewConnection { context.needsNewConnection = true }
-      if pause > .zero { try await call.pause(for: pause) }
+      if pause > .zero { try await context.pause(for: pause) }
       context.attempt += 1
     }
   }
@@ -39,8 +39,8 @@ struct RetryStage: Stage {
     _ repetition: inout Repetition, since start: Duration
   ) throws -> Duration? {
     let call = context.call
-    // An aborted call is not repeated.
-    try call.abortSource.check()
+    // What was aborted is not repeated.
+    try context.abortSource.check()
     let duration = call.core.timeline.now() - start
     // No policy decides about a success.
     if case .success(let response) = result, response.status.rawValue < 400 {
@@ -123,16 +123,17 @@ struct RetryStage: Stage {
   }
 }
 
-extension Call {
-  /// Waits for the delay of a retry, or for another reason; throws the reason if the call is aborted.
+extension RequestContext {
+  /// Waits for the delay of a retry, or for another reason; throws the reason of an abort.
   func pause(for duration: Duration, reason: RequestEvent.WaitReason? = nil) async throws {
-    report(.waiting(reason ?? .retryDelay(duration)))
+    let (call, abortSource) = (call, abortSource)
+    call.report(.waiting(reason ?? .retryDelay(duration)))
     // The delay needs its own task, because it must end without a cancellation of the caller's task.
-    let sleeper = Task { [timeline = core.timeline] in try await timeline.pause(duration) }
+    let sleeper = Task { [timeline = call.timeline] in try await timeline.pause(duration) }
     let token = abortSource.onAbort { _ in sleeper.cancel() }
     defer { abortSource.remove(token) }
     do { try await sleeper.value } catch { throw abortSource.error ?? error }
     try abortSource.check()
-    report(.running)
+    call.report(.running)
   }
 }

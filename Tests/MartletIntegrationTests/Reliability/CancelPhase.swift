@@ -17,6 +17,31 @@
   /// How a request is cancelled.
   enum CancelWay: String, CaseIterable, Sendable {
     case task, handle, scope
+    /// The cancellation of a task of middleware, in which the exchange is awaited and its body read.
+    case next
+  }
+
+  /// Awaits the responses to one request in tasks that can be cancelled alone.
+  final class CancelMiddleware: Middleware {
+    private let port: Int?
+    private let task = Shared<Task<StreamedResponse, any Error>?>(nil)
+
+    init(_ request: HTTPRequest) { port = request.url?.port }
+
+    func intercept(
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+    ) async throws -> StreamedResponse {
+      guard request.url?.port == port else { return try await next(request) }
+      let task = Task {
+        var response = try await next(request)
+        response.body = ResponseBody(try await response.body.collect(upTo: 1 << 30))
+        return response
+      }
+      self.task.withLock { $0 = task }
+      return try await task.value
+    }
+
+    func cancel() { task.value?.cancel() }
   }
 
   /// What it takes to bring a request into a phase.

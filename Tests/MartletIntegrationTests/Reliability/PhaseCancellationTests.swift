@@ -28,9 +28,11 @@
           var returns: [Duration] = []
           var closes: [Duration] = []
           var missed = 0
+          let middleware = CancelMiddleware(scene.request)
+          if way == .next { await scene.client.update { $0.attemptMiddleware = [middleware] } }
           let count = Stress.count(4, full: 20)
           for _ in 0..<count {
-            let sample = await CancelSample.take(scene, phase, way)
+            let sample = await CancelSample.take(scene, phase, way, middleware)
             guard sample.hasBegun else { break }
             if let returned = sample.returned { returns.append(returned) } else { missed += 1 }
             if let closed = sample.closed { closes.append(closed) } else if scene.isClosed != nil { break }
@@ -65,13 +67,15 @@
     /// From the cancellation to the moment that the server sees.
     var closed: Duration?
 
-    static func take(_ scene: CancelScene, _ phase: CancelPhase, _ way: CancelWay) async -> CancelSample {
+    static func take(
+      _ scene: CancelScene, _ phase: CancelPhase, _ way: CancelWay, _ middleware: CancelMiddleware
+    ) async -> CancelSample {
       let signs = Shared(CancelScene.Signs())
       let options = RequestOptions.timeout(.unlimited).onProgress { progress in
         signs.withLock { $0.moved = progress.sent + progress.received }
       }
       let hasEnded = Shared(false)
-      let (cancel, caller) = start(scene, phase, way, options, signs, hasEnded)
+      let (cancel, caller) = start(scene, phase, way, options, signs, hasEnded, middleware)
       // A lookup may have failed before anybody could see it: then there is nothing to wait for.
       var isReached = false
       _ = await becomes {
@@ -101,7 +105,7 @@
 
     private static func start(
       _ scene: CancelScene, _ phase: CancelPhase, _ way: CancelWay, _ options: RequestOptions,
-      _ signs: Shared<CancelScene.Signs>, _ hasEnded: Shared<Bool>
+      _ signs: Shared<CancelScene.Signs>, _ hasEnded: Shared<Bool>, _ middleware: CancelMiddleware
     ) -> (cancel: () -> Void, caller: Caller) {
       let client = scene.client
       let request = scene.request
@@ -120,6 +124,8 @@
       case .handle:
         let handle = client.start(request, options: options)
         return ({ handle.cancel() }, caller(hasEnded) { _ = try await handle.value })
+      case .next:
+        return ({ middleware.cancel() }, caller(hasEnded) { _ = try await client.send(request, options: options) })
       case .scope:
         var scope: RequestScope? = RequestScope(client: client, options: options)
         guard let handle = scope?.start(request) else { return ({}, caller(hasEnded) {}) }

@@ -24,8 +24,9 @@ public struct MiddlewareNext: Sendable {
 
   /// Passes a request on.
   ///
-  /// It may be called any number of times, or not at all. The end of the request ends each exchange, even one that a
-  /// task of the middleware still awaits.
+  /// It may be called any number of times, or not at all. The cancellation of the task that awaits it ends its exchange
+  /// at once, and no other. The end of the request ends each exchange, even one that a task of the middleware still
+  /// awaits.
   ///
   /// - Parameter request: The request. A changed request is checked again before it is sent.
   /// - Returns: The response: its head, and a body that has not been read yet.
@@ -37,7 +38,13 @@ public struct MiddlewareNext: Sendable {
     var request = request
     // Encode the body once for all later redirects, attempts and answers to a 401.
     request.encodeBody(with: context.call.settings.configuration.encoder)
-    return try await stages(request, context)
+    var context = context
+    let branch = context.fork()
+    return try await withTaskCancellationHandler {
+      try await stages(request, context)
+    } onCancel: {
+      branch.cancel()
+    }
   }
 
   /// The error of exchanges that would outlive their request.

@@ -31,11 +31,12 @@ final class ProxyExchange: Sendable {
   }
 
   let call: Call
+  let abortSource: AbortSource
   private let state = Locked(State())
 
-  init(_ call: Call) { self.call = call }
+  init(_ context: RequestContext) { (call, abortSource) = (context.call, context.abortSource) }
 
-  func visit(_ proxy: Proxy) -> AuthSession.Visit { AuthSession.Visit(origin: proxy.origin, call: call) }
+  func visit(_ proxy: Proxy) -> AuthSession.Visit { AuthSession.Visit(origin: proxy.origin, call: call, abortSource) }
 
   // MARK: The transport's side
 
@@ -105,9 +106,9 @@ extension Call {
 }
 
 extension AuthSession.Visit {
-  init(origin: Origin, call: Call) {
+  init(origin: Origin, call: Call, _ abortSource: AbortSource) {
     self.init(
-      origin: origin, call: call, store: call.settings.configuration.credentialStore,
+      origin: origin, call: call, abortSource: abortSource, store: call.settings.configuration.credentialStore,
       authority: call.settings.partition.authority)
   }
 }

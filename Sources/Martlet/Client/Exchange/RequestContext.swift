@@ -39,15 +39,30 @@ public struct RequestContext: Sendable {
   /// The credential that a stage has added to the request.
   var credential: Credential?
   /// Which of the two exchanges of a hedged request this is; `nil` for other requests.
-  var lane: HedgeLane?
+  private(set) var lane: HedgeLane?
   /// The place of the exchange at the limits of the client, if there are any.
   var pass: LoadPass?
   /// Receives the stored response that may replace the response of a failed server.
   var fallback: Fallback?
 
   private var current: ExchangeControl?
+  /// The part of the call that this context belongs to; `nil` if it is all of it.
+  private(set) var branch: AbortBranch?
+
+  /// Ends what is sent with this context.
+  var abortSource: AbortSource { branch?.source ?? call.abortSource }
 
   init(call: Call, isStreamed: Bool = false) { (self.call, self.isStreamed) = (call, isStreamed) }
+
+  /// Separates what is sent from here on: it can be ended alone.
+  mutating func fork() -> AbortBranch {
+    let fork = AbortBranch(of: abortSource, branch)
+    branch = fork
+    return fork
+  }
+
+  /// Makes this the context of one of the two exchanges of a hedged request.
+  mutating func enter(_ lane: HedgeLane) { (self.lane, branch) = (lane, lane.branch) }
 
   /// Reports that bytes of the request body were sent, for progress and bandwidth.
   ///

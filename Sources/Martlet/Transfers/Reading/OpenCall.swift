@@ -147,7 +147,7 @@ extension ClientCore {
     let call = try begin(request, options: options, isManaged: false)
     return try await withTaskCancellationHandler {
       do {
-        if pause > .zero { try await call.pause(for: pause) }
+        if pause > .zero { try await RequestContext(call: call).pause(for: pause) }
         return OpenCall(call, try await opened(call))
       } catch {
         defer { call.endLeftovers() }

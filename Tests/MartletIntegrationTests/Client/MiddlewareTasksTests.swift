@@ -1,0 +1,167 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// Middleware that sends from tasks of its own: their cancellation ends their exchanges, and no others.
+  @Suite(.hangLimit) struct MiddlewareTasksTests {
+    /// Sends each request to two paths, and uses the response that comes first.
+    private struct Racing: Middleware {
+      let paths: @Sendable (HTTPRequest) -> [RequestTarget]
+
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+      ) async throws -> StreamedResponse {
+        try await withThrowingTaskGroup(of: StreamedResponse.self) { group in
+          for path in paths(request) {
+            group.addTask {
+              var request = request
+              request.target = path
+              var response = try await next(request)
+              response.body = ResponseBody(try await response.body.collect(upTo: 1 << 20))
+              return response
+            }
+          }
+          defer { group.cancelAll() }
+          var failure: (any Error)?
+          while let result = await group.nextResult() {
+            switch result {
+            case .success(let response): return response
+            case .failure(let error): failure = error
+            }
+          }
+          throw failure ?? CancellationError()
+        }
+      }
+    }
+
+    private struct TimedOut: Error {}
+
+    /// Gives each exchange a time of its own.
+    private struct Hurrying: Middleware {
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+      ) async throws -> StreamedResponse {
+        try await withThrowingTaskGroup(of: StreamedResponse.self) { group in
+          group.addTask { try await next(request) }
+          group.addTask {
+            try await Task.sleep(for: .milliseconds(50))
+            throw TimedOut()
+          }
+          defer { group.cancelAll() }
+          return try await group.next() ?? StreamedResponse(status: .noContent, request: request)
+        }
+      }
+    }
+
+    @Test(arguments: Lane.engines, [false, true])
+    func `the loser of a race is cancelled at once, and its connection closed`(
+      _ lane: Lane, isAttempt: Bool
+    ) async throws {
+      let (silent, quick) = (try MockServer(.hang), try MockServer(.ok("quick")))
+      let racing = Racing { _ in [RequestTarget(silent.url), RequestTarget(quick.url)] }
+      let client = lane.client {
+        $0.timeout = .unlimited
+        if isAttempt { $0.attemptMiddleware = [racing] } else { $0.middleware = [racing] }
+      }
+      for turn in 1...5 {
+        // The silent server never responds: if this returns, it returns early.
+        #expect(try await client.get(RequestTarget(quick.url)).text == "quick")
+        #expect(await becomes { silent.openConnections == 0 }, "\(turn)")
+      }
+      #expect(await becomes { client.core.entryCount == 0 })
+      #expect(quick.connectionCount == 1)
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines, [false, true])
+    func `the loser's stream is reset, and its connection stays`(_ lane: Lane, hasNeighbor: Bool) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let racing = Racing { request in
+        let number = Int(request.url?.lastPathComponent ?? "") ?? 0
+        return [server.target(number, ["wait:0"]), server.target(1000 + number, ["head", "last:quick"])]
+      }
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      let neighbor = hasNeighbor ? client.start(.get(server.target(500, ["wait:0"]))) : nil
+      if hasNeighbor { #expect(await becomes { server.count(of: 500) == 1 }) }
+      await client.update { $0.middleware = [racing] }
+
+      for number in 0..<5 {
+        let response = try await client.get("\(raw: server.url)/\(number)")
+        #expect(response.text == "quick" && response.httpVersion == .http2)
+        #expect(await becomes { server.hasReset(number) }, "\(number)")
+      }
+
+      #expect(server.connectionCount() == 1 && server.closedCount == 0)
+      neighbor?.cancel()
+      #expect(await becomes { client.core.entryCount == 0 })
+    }
+
+    @Test(arguments: Lane.engines, [false, true])
+    func `a time limit in middleware ends its exchange`(_ lane: Lane, isAttempt: Bool) async throws {
+      let silent = try MockServer(.hang)
+      let client = lane.client {
+        $0.timeout = .unlimited
+        if isAttempt { $0.attemptMiddleware = [Hurrying()] } else { $0.middleware = [Hurrying()] }
+      }
+      var times: [Duration] = []
+      for _ in 0..<10 {
+        let start = ContinuousClock.now
+        await #expect(throws: TimedOut.self) { try await client.get(RequestTarget(silent.url)) }
+        times.append(ContinuousClock.now - start)
+      }
+      Figures.note("50 ms around next (\(lane)): \(times.median.map { Figures.milliseconds($0) } ?? "never")")
+      #expect(times.min() ?? .zero >= .milliseconds(50))
+      #expect(await becomes { silent.openConnections == 0 && client.core.entryCount == 0 })
+    }
+
+    /// Responses come after random times, or not at all; the number of a request must come back.
+    @Test(arguments: Lane.engines) func `random races mix up and leak nothing`(_ lane: Lane) async throws {
+      let server = try MockServer { request in
+        let parts = request.path.split(separator: "/").map(String.init)
+        guard parts.count == 2, let wait = Int(parts[1]) else { return .status(404) }
+        return wait < 0 ? .hang : .ok(parts[0]).delayed(by: .microseconds(wait))
+      }
+      let racing = Racing { request in
+        let number = request.url?.lastPathComponent ?? ""
+        var generator = SeededGenerator(seed: UInt64(number) ?? 0)
+        let first = Int.random(in: -300...3000, using: &generator)
+        let second = Int.random(in: 0...3000, using: &generator)
+        return [first, second].map { RequestTarget("\(raw: server.url)/\(number)/\($0)") }
+      }
+      let client = lane.client {
+        $0.timeout = .unlimited
+        $0.maximumConnectionsPerHost = 64
+        $0.middleware = [racing]
+      }
+      let count = Stress.count(400, full: 5_000)
+      let ended = Shared(0)
+
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<count {
+          if number >= 24 { try await group.next() }
+          group.addTask {
+            let response = try await client.get("\(raw: server.url)/\(number)")
+            #expect(response.text == "\(number)")
+            ended.withLock { $0 += 1 }
+          }
+          if number % 64 == 0 { server.forgetRequests() }
+        }
+        try await group.waitForAll()
+      }
+
+      #expect(ended.value == count)
+      #expect(await becomes { client.core.entryCount == 0 })
+      #expect(client.activity.current.totals.succeeded == count)
+      // Every connection is idle or closed.
+      let response = try await client.derived { $0.middleware = [] }.get("\(raw: server.url)/last/0")
+      #expect(response.text == "last")
+    }
+  }
+#endif
