@@ -5,6 +5,7 @@ A mutation has a name, a file below Sources, a text that stands there once, and 
 another file, it is found there. What takes its place is the text again as long as `mutant("…")` is false.
 """
 
+import sys
 from pathlib import Path
 
 MUTATIONS = []
@@ -18,6 +19,8 @@ def place(name, file, text):
     found = found or [path for path, source in SOURCES.items() if text in source]
     if len(found) != 1:
         raise SystemExit(f"{name}: its text stands in {len(found)} files")
+    if found[0].stem != file:
+        print(f"{name}: its text is in {found[0].name}, not in {file}.swift", file=sys.stderr)
     return str(found[0].relative_to(ROOT))
 
 
@@ -866,7 +869,7 @@ area(
     ("download-replaces-link", "DownloadPlace",
      "let targetPath = isFolder ? named", 'let targetPath = isFolder || mutant("download-replaces-link") ? named',
      "DownloadPlaceTests"),
-    ("download-follows-foreign-link", "DiskCalls+Paths",
+    ("download-follows-foreign-link", "DiskCalls+Files",
      "guard facts.isOwn || facts.isOfRoot,", 'guard facts.isOwn || facts.isOfRoot || mutant("download-follows-foreign-link"),',
      "DownloadPlaceTests"),
     ("download-sync-unnoted", "PartFile",
@@ -1388,7 +1391,7 @@ area(
     ("gate-keeps-places", "LoadGate",
      "inFlight = max(inFlight - 1, 0)", 'if !mutant("gate-keeps-places") { inFlight = max(inFlight - 1, 0) }',
      "LoadStageTests LoadGateTests"),
-    ("pass-forgets-pause", "LoadStage",
+    ("pass-forgets-pause", "LoadPass",
      "    last.release()\n    lines[index].takeBackToken()\n",
      '    if !mutant("pass-forgets-pause") { last.release() }\n    lines[index].takeBackToken()\n',
      "LoadStageTests"),
@@ -1546,9 +1549,8 @@ area(
      'parent.onAbort { [source] in if !mutant("branch-ignores-call") { source.abort($0) } }',
      "HedgeStageTests SecondUseTests LifetimeTests"),
     ("body-ignores-its-reader", "ExchangeStage",
-     "control.abortSource.abort(call.abortSource.error ?? CancellationError())",
-     'if !mutant("body-ignores-its-reader") {\n'
-     "      control.abortSource.abort(call.abortSource.error ?? CancellationError())\n    }",
+     "control.abortSource.abort(call.failure ?? CancellationError())",
+     'if !mutant("body-ignores-its-reader") { control.abortSource.abort(call.failure ?? CancellationError()) }',
      "PhaseCancellationTests"),
     ("reset-is-held", "CurlLoop+Ends",
      "guard CurlLibrary.holdsResets, handle.isMultiplexed else { return }",
@@ -1579,8 +1581,8 @@ area(
      'func close() { state.store(mutant("body-stays-open") ? State.unread : State.closed,',
      "ResponseBodyReaderTests"),
     ("body-copies-race", "ResponseBody",
-     "if isPulling.exchange(true, ordering: .acquiring) {",
-     'if isPulling.exchange(true, ordering: .acquiring), !mutant("body-copies-race") {',
+     "if isReading.exchange(true, ordering: .acquiring) {",
+     'if isReading.exchange(true, ordering: .acquiring), !mutant("body-copies-race") {',
      "ResponseBodyReaderTests"),
     ("stream-keeps-escaped", "ClientCore+Sending",
      "defer { call.abortSource.abort(BodyReader.closed) }",

@@ -143,30 +143,35 @@ static ssize_t receive(void *session, const uint8_t *bytes, size_t count) {
   return nghttp2.receive(session, bytes, count);
 }
 
-/// Resets the stream of the transfer that is about to be removed, so that libcurl sends this with what it sends now.
-static void reset_leaving(void *session) {
-  enum { kCancel = 8, kMost = 4096 };
-  if (!listener.leaving || !martlet_library_is_inside()) return;
+/// The stream of the transfer that is about to be removed, if it is one of this connection; 0 if not.
+static int32_t leaving_stream(void *session) {
+  enum { kMost = 4096 };
+  if (!listener.leaving || !martlet_library_is_inside()) return 0;
   int32_t stream = (int32_t)nghttp2.next_stream(session) - 2;
   for (int i = 0; i < kMost && stream > 0; i++, stream -= 2) {
-    if (nghttp2.user(session, stream) != listener.leaving) continue;
-    listener.leaving = NULL;
-    nghttp2.reset(session, 0, stream, kCancel);
-    return;
+    if (nghttp2.user(session, stream) == listener.leaving) return stream;
   }
+  return 0;
 }
 
+/// Resets that stream together with what libcurl sends now.
 static int send_frames(void *session) {
-  reset_leaving(session);
+  enum { kCancel = 8 };
+  const int32_t stream = leaving_stream(session);
+  if (stream) {
+    listener.leaving = NULL;
+    nghttp2.reset(session, 0, stream, kCancel);
+  }
   return nghttp2.send(session);
 }
 
-static int wants_to_send(void *session) {
-  reset_leaving(session);
-  return nghttp2.wants_to_send(session);
-}
+static int wants_to_send(void *session) { return leaving_stream(session) ? 1 : nghttp2.wants_to_send(session); }
 
-void martlet_streams_leave(void *easy) { listener.leaving = easy; }
+void *martlet_streams_leave(void *easy) {
+  void *previous = listener.leaving;
+  listener.leaving = easy;
+  return previous;
+}
 
 static ssize_t send_or_wait(int socket, const void *bytes, size_t count, int flags) {
   const ssize_t written = original_send(socket, bytes, count, flags);
@@ -305,6 +310,9 @@ void *martlet_streams_listen(martlet_stream_noted noted, martlet_send_failed fai
 
 bool martlet_streams_are_known(void) { return false; }
 
-void martlet_streams_leave(void *easy) { (void)easy; }
+void *martlet_streams_leave(void *easy) {
+  (void)easy;
+  return NULL;
+}
 
 #endif

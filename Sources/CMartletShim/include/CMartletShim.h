@@ -258,8 +258,9 @@ typedef bool (*martlet_send_failed)(void *_Nullable loop, int socket, bool is_re
 /// Sets the receiver of events and failures that occur on this thread while it is inside. Returns the loop that was set.
 void *_Nullable martlet_streams_listen(martlet_stream_noted noted, martlet_send_failed failed, void *_Nullable loop);
 
-/// Names the easy handle whose HTTP/2 stream is reset as soon as libcurl sends on its connection; `NULL` for none.
-void martlet_streams_leave(void *_Nullable easy);
+/// Names the easy handle whose HTTP/2 stream is reset as soon as libcurl sends on its connection; `NULL` for none. Returns
+/// the one that was named.
+void *_Nullable martlet_streams_leave(void *_Nullable easy);
 
 // MARK: OpenSSL
 

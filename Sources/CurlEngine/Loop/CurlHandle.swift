@@ -36,6 +36,8 @@ final class CurlHandle {
   /// The transfer's HTTP/2 stream, if libcurl's log contains it.
   private(set) var stream: UInt32?
   var incoming = IncomingStream()
+  /// Whether the transfer is cancelled, and takes and gives nothing more.
+  var isLeaving = false
   /// Whether libcurl is about to send the request again.
   ///
   /// From then on its log may be about other connections, too.
@@ -438,7 +440,7 @@ final class CurlHandle {
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
     (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
-    (alerts, hasAwaitedRoom, incoming) = (nil, false, IncomingStream())
+    (alerts, hasAwaitedRoom, incoming, isLeaving) = (nil, false, IncomingStream(), false)
   }
 
   /// Sets a list of one line of ``WireText``, and keeps it while libcurl may read it.

@@ -28,11 +28,12 @@ extension CurlLoop {
   /// libcurl sends when it receives; a pause that ends makes it do so.
   func resetStream(of handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
     guard CurlLibrary.holdsResets, handle.isMultiplexed else { return }
-    martlet_streams_leave(handle.easy)
+    handle.isLeaving = true
+    let previous = martlet_streams_leave(handle.easy)
     _ = martlet_easy_pause(handle.easy, false, true)
     _ = martlet_easy_pause(handle.easy, false, false)
     _ = martlet_multi_act(multi, -1, 0)
-    martlet_streams_leave(nil)
+    martlet_streams_leave(previous)
   }
 
   func holdsMore(_ transfer: CurlTransfer) { if mayHoldMore.last !== transfer { mayHoldMore.append(transfer) } }

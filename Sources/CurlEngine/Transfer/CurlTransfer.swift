@@ -195,6 +195,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
     guard let upload else { return .bytes(0) }
+    if handle?.isLeaving == true { return .wait }
     // HTTP/1: a wait stops the upload without ending it. HTTP/2: the stream may end, because that leaves its connection
     // intact.
     if life.isUploadStopped { return life.isAlone || holdsEnd() ? .wait : .bytes(0) }
@@ -318,6 +319,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   func receivedBody(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
     do {
+      if handle?.isLeaving == true { return .stop }
       if let arrival = life.takeUndecided() {
         try open(arrival)
         handle?.loop.hasHead(self)

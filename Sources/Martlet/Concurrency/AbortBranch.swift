@@ -15,8 +15,11 @@ final class AbortBranch: Sendable {
 
   deinit { parent.remove(token) }
 
+  /// The reason for which a source above has aborted.
+  private var reason: (any Error)? { parent.error ?? owner?.reason }
+
   /// Ends what belongs to a cancelled task.
   ///
-  /// An abort of the parent cancels tasks, too, and its reason says more.
-  func cancel() { source.abort(parent.error ?? CancellationError()) }
+  /// An abort of the call cancels tasks, too, the innermost first. Its reason says more.
+  func cancel() { source.abort(reason ?? CancellationError()) }
 }

@@ -89,9 +89,10 @@ package final class AbortSource: Sendable {
 /// Runs code that does not observe `source`, until an abort.
 ///
 /// The code runs in its own task, which an abort cancels. The function does not wait for the end of that task: a
-/// closure that ignores cancellation must not delay a caller beyond a time limit.
+/// closure that ignores cancellation must not delay a caller beyond a time limit. With `endsWithTask`, a cancellation of
+/// the caller's task ends the wait as well.
 package func withAbort<T: Sendable>(
-  _ source: AbortSource, _ body: @escaping @Sendable () async throws -> T
+  _ source: AbortSource, endsWithTask: Bool = false, _ body: @escaping @Sendable () async throws -> T
 ) async throws -> T {
   let once = OneShot<T>()
   let task = Task {
@@ -102,7 +103,13 @@ package func withAbort<T: Sendable>(
     once.resolve(.failure(error))
   }
   defer { source.remove(token) }
-  return try await once.value()
+  guard endsWithTask else { return try await once.value() }
+  return try await withTaskCancellationHandler {
+    try await once.value()
+  } onCancel: {
+    task.cancel()
+    once.resolve(.failure(source.error ?? CancellationError()))
+  }
 }
 
 /// A result that is set once and awaited once.

@@ -57,13 +57,17 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` if the body has another reader, or its closure has
     ///   returned; any error of reading the body.
     public mutating func next() async throws -> Data? {
-      // The error of a second reader does not end the exchange, which belongs to the first one.
+      // The error or the cancellation of a second reader does not end the exchange, which belongs to the first one.
+      var reading: BodyReader?
       switch storage {
       case .stream(_, let reader)?, .pull(_, let reader)?:
         try isReader ? reader.check() : reader.claim()
         isReader = true
+        try reader.begin()
+        reading = reader
       case .data?, nil: break
       }
+      defer { reading?.end() }
       do {
         guard let lifetime else { return try await piece() }
         return try await withTaskCancellationHandler {
@@ -89,9 +93,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         if let piece = try await stream.next() { return piece }
         end()
         return nil
-      case .pull(let pull, let reader):
-        try reader.begin()
-        defer { reader.end() }
+      case .pull(let pull, _):
         while let piece = try await pull() {
           if !piece.isEmpty { return piece }
         }
@@ -262,7 +264,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
       {
         setPaused(false)
         defer { setPaused(true) }
-        return try await withAbort(source, pull)
+        return try await withAbort(source, endsWithTask: true, pull)
       }, reader)
     return copy
   }
@@ -296,8 +298,8 @@ final class BodyReader: Sendable {
 
   private let stream: BodyStream?
   private let state = Atomic(State.unread)
-  /// Whether a closure is called for the next chunk.
-  private let isPulling = Atomic(false)
+  /// Whether somebody waits for the next chunk.
+  private let isReading = Atomic(false)
 
   init(_ stream: BodyStream? = nil) { self.stream = stream }
 
@@ -317,12 +319,12 @@ final class BodyReader: Sendable {
 
   func close() { state.store(State.closed, ordering: .relaxed) }
 
-  /// Begins a call of the closure; throws during another one, of a copy of the iterator.
+  /// Begins to wait for a chunk; throws during another wait, of a copy of the iterator.
   func begin() throws {
-    if isPulling.exchange(true, ordering: .acquiring) { throw BodyStream.HasReader() }
+    if isReading.exchange(true, ordering: .acquiring) { throw Self.second }
   }
 
-  func end() { isPulling.store(false, ordering: .releasing) }
+  func end() { isReading.store(false, ordering: .releasing) }
 
   static let second = HTTPError(
     .unsupported, "the body has another reader; a body is read once: keep the first reader's result", phase: .receiving)

@@ -177,5 +177,5 @@ final class ExchangeLifetime: BodyLifetime {
     pass?.end()
   }
 
-  func cancel() { control.abortSource.abort(call.abortSource.error ?? CancellationError()) }
+  func cancel() { control.abortSource.abort(call.failure ?? CancellationError()) }
 }

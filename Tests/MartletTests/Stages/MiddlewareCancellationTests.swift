@@ -148,4 +148,76 @@ import Testing
     await scene.end()
     #expect(scene.client.core.entryCount == 0)
   }
+
+  /// Notes with what `next` fails.
+  private struct Noting: Middleware {
+    let errors: Log<HTTPError.Kind?>
+
+    func intercept(
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+    ) async throws -> StreamedResponse {
+      do {
+        return try await next(request)
+      } catch {
+        errors.add((error as? HTTPError)?.kind)
+        throw error
+      }
+    }
+  }
+
+  @Test(arguments: [0, 1, 2]) func `each middleware sees the limit that ends its request`(attempts: Int) async throws {
+    let (gate, clock, errors) = (Gate(), TestClock(advancing: .manually), Log<HTTPError.Kind?>())
+    let transport = StubTransport { _ in
+      await gate.pass()
+      return .text("x")
+    }
+    let client = HTTPClient.stubbed(transport, clock: clock) {
+      $0.timeout = TimeoutPolicy(total: .seconds(10))
+      $0.middleware = Array(repeating: Noting(errors: errors), count: 3 - attempts)
+      $0.attemptMiddleware = Array(repeating: Noting(errors: errors), count: attempts)
+    }
+    let task = Task { try await client.get("/") }
+    await gate.waitForArrivals(1)
+    await clock.wait(forSleepers: 1)
+
+    clock.advance(by: .seconds(10))
+
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .timedOut)
+    await errors.wait(for: 3)
+    #expect(errors.elements == [.timedOut, .timedOut, .timedOut])
+  }
+
+  /// Makes a body of its own, whose closure ends when it wants to.
+  private struct Dripping: Middleware {
+    let gate: Gate
+
+    func intercept(
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+    ) async throws -> StreamedResponse {
+      var response = try await next(request)
+      response.body = ResponseBody {
+        await gate.wait()
+        return nil
+      }
+      return response
+    }
+  }
+
+  @Test(arguments: [false, true]) func `a task that reads a body of middleware ends`(collects: Bool) async throws {
+    let gate = Gate()
+    let client = HTTPClient.stubbed(.text("x")) { $0.middleware = [Dripping(gate: gate)] }
+
+    try await client.stream(.get("/")) { response in
+      let task = Task {
+        if collects { return try await response.body.collect(upTo: 10) }
+        for try await piece in response.body { return piece }
+        return Data()
+      }
+      await gate.waitForArrivals(1)
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    gate.open()
+  }
 }
