@@ -6,12 +6,21 @@ import Foundation
 /// ```
 ///   empty ──fill──▶ filling ──▶ full
 ///     ▲                │
-///     └───failed───────┘     each waiter tries again
+///     └─────failed─────┘     for the first who waits; the others try again
 /// ```
+///
+/// The reading belongs to nobody alone: it ends early when the last one who waits for it has left.
 package final class BodySpool: ComparedByIdentity {
+  private struct Filling {
+    /// Whether the file is full, or was given up and has to be filled again.
+    var waiting: [OneShot<Bool>]
+    var task: Task<Void, Never>?
+    var isGivenUp = false
+  }
+
   private enum State {
     case empty
-    case filling([OneShot<Void>])
+    case filling(Filling)
     case full(BodyFile, size: Int64)
   }
 
@@ -33,6 +42,9 @@ package final class BodySpool: ComparedByIdentity {
   /// The number of bytes, or `nil` before the file is complete.
   var length: Int64? { file?.size }
 
+  /// The number of those who wait for it, for tests.
+  var waitingCount: Int { state.withLock { if case .filling(let filling) = $0 { filling.waiting.count } else { 0 } } }
+
   private var isBegun: Bool { state.withLock { if case .empty = $0 { false } else { true } } }
 
   // In this order: the second test finds a reading that has started in the meantime.
@@ -48,40 +60,76 @@ package final class BodySpool: ComparedByIdentity {
   /// Reads the body into a file, unless that is done; `encoder` encodes its JSON values.
   func fill(_ encoder: JSONEncoder = .standard) async throws {
     while true {
-      let turn = OneShot<Void>()
-      let (isMine, isFull): (Bool, Bool) = state.withLock {
-        switch $0 {
-        case .full: return (false, true)
-        case .filling(let waiting):
-          $0 = .filling(waiting + [turn])
+      let turn = OneShot<Bool>()
+      let (isFull, isFirst): (Bool, Bool) = state.withLock { state in
+        switch state {
+        case .full: return (true, false)
+        case .filling(var filling):
+          filling.waiting.append(turn)
+          state = .filling(filling)
           return (false, false)
         case .empty:
-          $0 = .filling([])
-          return (true, false)
+          state = .filling(Filling(waiting: [turn]))
+          return (false, true)
         }
       }
       if isFull { return }
-      guard isMine else {
+      if isFirst { start(encoder) }
+      let isDone = try await withTaskCancellationHandler {
         try await turn.value()
-        continue
+      } onCancel: {
+        leave(turn)
       }
-      do {
-        let (file, size) = try await read(encoder)
-        settle(.full(file, size: size))
-      } catch {
-        settle(.empty)
-        throw error
-      }
+      if isDone { return }
     }
   }
 
-  private func settle(_ new: State) {
-    let waiting = state.withLock { state in
-      defer { state = new }
-      if case .filling(let waiting) = state { return waiting }
-      return []
+  private func start(_ encoder: JSONEncoder) {
+    let task = Task {
+      do {
+        let (file, size) = try await read(encoder)
+        settle(.full(file, size: size), .success(true))
+      } catch {
+        settle(.empty, .failure(error))
+      }
     }
-    for turn in waiting { turn.resolve(.success(())) }
+    let isGivenUp = state.withLock { state in
+      guard case .filling(var filling) = state else { return false }
+      filling.task = task
+      state = .filling(filling)
+      return filling.isGivenUp
+    }
+    if isGivenUp { task.cancel() }
+  }
+
+  private func leave(_ turn: OneShot<Bool>) {
+    let task: Task<Void, Never>? = state.withLock { state in
+      guard case .filling(var filling) = state, let index = filling.waiting.firstIndex(where: { $0 === turn }) else {
+        return nil
+      }
+      filling.waiting.remove(at: index)
+      if filling.waiting.isEmpty { filling.isGivenUp = true }
+      state = .filling(filling)
+      return filling.isGivenUp ? filling.task : nil
+    }
+    task?.cancel()
+    turn.resolve(.failure(CancellationError()))
+  }
+
+  private func settle(_ new: State, _ result: Result<Bool, any Error>) {
+    let filling: Filling? = state.withLock { state in
+      defer { state = new }
+      if case .filling(let filling) = state { return filling }
+      return nil
+    }
+    guard let filling else { return }
+    for (number, turn) in filling.waiting.enumerated() {
+      if case .failure = result, number > 0 || filling.isGivenUp {
+        turn.resolve(.success(false))
+      } else {
+        turn.resolve(result)
+      }
+    }
   }
 
   private func read(_ encoder: JSONEncoder) async throws -> (BodyFile, Int64) {

@@ -179,6 +179,27 @@ import Testing
     }
   }
 
+  @Test func `a cancelled wait leaves the read to the others`() async throws {
+    let gate = Gate()
+    let pieces = AsyncStream<Data> {
+      await gate.pass()
+      return Task.isCancelled ? nil : Data("hello".utf8)
+    }
+    let body = HTTPBody.stream(pieces.prefix(1)).spooled()
+    guard case .spool(let spool) = body.content else { throw Broken() }
+    let first = Task { try await spool.fill() }
+    await gate.waitForArrivals(1)
+    let second = Task { try await spool.fill() }
+    while spool.waitingCount < 2 { await Task.yield() }
+
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    gate.open()
+    try await second.value
+
+    #expect(spool.length == 5)
+  }
+
   @Test func `the total timeout applies while the body is read`() async throws {
     let clock = TestClock(advancing: .manually)
     let asked = Log<Int>()
