@@ -591,12 +591,17 @@ area(
 area(
     "Bodies/",
     ("spool-leaves-waiters", "BodySpool",
-     "for turn in waiting { turn.resolve(.success(())) }",
-     'for turn in waiting where !mutant("spool-leaves-waiters") { turn.resolve(.success(())) }',
+     "for (number, turn) in filling.waiting.enumerated() {",
+     'for (number, turn) in filling.waiting.enumerated() where number == 0 || !mutant("spool-leaves-waiters") {',
      "BodySpoolFailureTests"),
     ("spool-stays-filling", "BodySpool",
-     "        settle(.empty)\n", '        if !mutant("spool-stays-filling") { settle(.empty) }\n',
+     "        settle(.empty, .failure(error))\n",
+     '        if !mutant("spool-stays-filling") { settle(.empty, .failure(error)) }\n',
      "BodySpoolFailureTests"),
+    ("spool-ends-with-anybody", "BodySpool",
+     "if filling.waiting.isEmpty { filling.isGivenUp = true }",
+     'if filling.waiting.isEmpty || mutant("spool-ends-with-anybody") { filling.isGivenUp = true }',
+     "BodySpoolTests"),
 )
 
 area(
