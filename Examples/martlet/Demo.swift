@@ -186,7 +186,7 @@ struct Demo {
       _ = try await client.post("/orders", body: .json(["item": "tea"]))
       throw Checklist.Failure("a 503 was no error")
     } catch let error as HTTPError {
-      guard case .retry(.refused(.notIdempotent))? = error.explanation.decisions.first else {
+      guard error.explanation.entries.first?.code == "retry.refused.notIdempotent" else {
         throw Checklist.Failure("no reason: \(error.explanation)")
       }
       return "a POST was not repeated: it may have reached the server"

@@ -10,12 +10,14 @@ struct HARPage {
 
   var html: Data {
     var data = Data(Self.before.replacing("{title}", with: Self.escaped(title)).utf8)
-    var text = JSONText()
-    text.array(entries) { entry, text in entry.write(to: &text) }
+    var lines: [UInt8] = []
+    HAREntry.append(entries, to: &lines)
+    data.append(UInt8(ascii: "["))
     // So that no text can end the element.
-    for octet in text.bytes {
+    for octet in lines {
       if octet == UInt8(ascii: "<") { data += Data("\\u003c".utf8) } else { data.append(octet) }
     }
+    data.append(UInt8(ascii: "]"))
     data += Data(Self.after.utf8)
     return data
   }

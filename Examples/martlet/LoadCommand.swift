@@ -1,6 +1,6 @@
 import Foundation
 import Martlet
-import Synchronization
+import MartletBase
 
 /// `martlet load`: sends the same request many times, and shows how the server and the limits of the client behave.
 struct LoadCommand: Equatable, Sendable {
@@ -164,7 +164,7 @@ final class LoadResults: Sendable {
     var isStopped = false
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   var count: Int { state.withLock { $0.byOutcome.values.reduce(0, +) } }
   var failures: Int { state.withLock { $0.failures } }

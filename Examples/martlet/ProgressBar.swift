@@ -1,6 +1,6 @@
 import Foundation
 import Martlet
-import Synchronization
+import MartletBase
 
 /// One line for all files that are under way: how much, how fast, how long yet.
 final class ProgressBar: Sendable {
@@ -13,11 +13,11 @@ final class ProgressBar: Sendable {
   }
 
   private let line: LiveLine
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   init(line: LiveLine, count: Int) {
     self.line = line
-    state = Mutex(State(files: Array(repeating: nil, count: count)))
+    state = Locked(State(files: Array(repeating: nil, count: count)))
   }
 
   /// Says how far one file is.

@@ -239,19 +239,9 @@ struct RequestCommand: Equatable, Sendable {
 
   /// A JSON string (RFC 8259 §7).
   private static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case "\0"..<" ": result += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
+    var octets: [UInt8] = []
+    JSONEscape.append(text.utf8, to: &octets)
+    return "\"\(String(decoding: octets, as: UTF8.self))\""
   }
 
   private static func contentType(

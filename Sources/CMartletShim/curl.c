@@ -169,6 +169,8 @@ static uint32_t version;
 /// libcurl's description of itself, once it can be used.
 static const struct version_info *facts;
 static const char *path;
+/// Whether the ends of HTTP/2 streams are observed.
+static bool knows_stream_ends;
 /// The system's root certificates, and whether libcurl needs the file as an option.
 static const char *ca_file;
 static const char *ca_path;
@@ -286,7 +288,7 @@ static void open_library(void) {
     snprintf(problem, sizeof problem, "libcurl %s needs to be guarded, and its OpenSSL is not to be found", info->version);
     return;
   }
-  if (martlet_tls_is_known()) martlet_streams_open(&library);
+  knows_stream_ends = martlet_tls_is_known() && martlet_streams_open(&library);
   martlet_sends_open(&library);
   path = library.path;
   find_roots(info);
@@ -318,6 +320,7 @@ bool martlet_curl_is_built_with_http2(void) { return martlet_curl_features() & k
 bool martlet_curl_has_http2(void) {
   return martlet_curl_is_built_with_http2() && version >= 0x075800 && version != 0x080500 && martlet_tls_is_known();
 }
+bool martlet_curl_knows_stream_ends(void) { return !martlet_curl_problem() && knows_stream_ends; }
 const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : tls_name(facts); }
 const char *martlet_curl_no_ca_path(void) { return version >= 0x081500 && facts->capath ? "/proc/self/ns" : NULL; }
 const char *martlet_curl_ca_folder(void) { return martlet_curl_problem() ? NULL : ca_path; }
@@ -665,6 +668,7 @@ const char *martlet_curl_problem(void) { return "libcurl is used on Linux only";
 uint32_t martlet_curl_version(void) { return 0; }
 const char *martlet_curl_version_text(void) { return NULL; }
 int martlet_curl_features(void) { return 0; }
+bool martlet_curl_knows_stream_ends(void) { return false; }
 const char *martlet_curl_ca_file(void) { return NULL; }
 
 #endif

@@ -15,10 +15,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// libcurl does not report how an HTTP/2 stream ended. nghttp2 tells libcurl by a callback, so the function that sets
-// this callback is replaced in libcurl's table of imported functions (decision 0069). libcurl also ends a transfer when
-// sending fails, without reading the response that has arrived. So `send` is replaced as well (decision 0081). It may
-// keep the reset of a removed transfer's stream to itself, so the stream is reset before (decision 0083).
+// libcurl does not report how an HTTP/2 stream ended. nghttp2 tells libcurl by callbacks, so the functions that set
+// them are replaced in libcurl's table of imported functions (decision 0069). libcurl also ends a transfer when
+// sending fails, without reading the response that has arrived. So `send` is replaced as well (decision 0081). It
+// may delay RST_STREAM for a removed transfer, so nghttp2 resets the stream before the removal (decision 0083).
 
 typedef int stream_closed(void *session, int32_t stream, uint32_t error, void *context);
 
@@ -29,7 +29,12 @@ struct frame_head {
   uint8_t flags;
   uint8_t reserved;
 };
-typedef int frame_began(void *session, const struct frame_head *head, void *context);
+struct frame {
+  struct frame_head head;
+  /// Only of DATA: the bytes of padding, with the byte that contains their number.
+  size_t padding;
+};
+typedef int frame_received(void *session, const struct frame *frame, void *context);
 
 #if defined(__x86_64__)
 enum { kGlobal = R_X86_64_GLOB_DAT, kJump = R_X86_64_JUMP_SLOT };
@@ -43,15 +48,12 @@ static struct {
   void (*set_closed)(void *callbacks, stream_closed *closed);
   void *(*user)(void *session, int32_t stream);
   ssize_t (*receive)(void *session, const uint8_t *bytes, size_t count);
-  int (*has_remote_end)(void *session, int32_t stream);
-  void (*set_frame)(void *callbacks, frame_began *began);
+  void (*set_received)(void *callbacks, frame_received *received);
   int (*send)(void *session);
   int (*wants_to_send)(void *session);
   uint32_t (*next_stream)(void *session);
   int (*reset)(void *session, uint8_t flags, int32_t stream, uint32_t error);
 } nghttp2;
-static bool is_open;
-static bool is_in_program;
 static ssize_t (*original_send)(int socket, const void *bytes, size_t count, int flags);
 static _Thread_local struct {
   martlet_stream_noted noted;
@@ -64,8 +66,7 @@ static _Thread_local struct {
   x(nghttp2_session_callbacks_set_on_stream_close_callback, nghttp2.set_closed) \
   x(nghttp2_session_get_stream_user_data, nghttp2.user) \
   x(nghttp2_session_mem_recv, nghttp2.receive) \
-  x(nghttp2_session_get_stream_remote_close, nghttp2.has_remote_end) \
-  x(nghttp2_session_callbacks_set_on_begin_frame_callback, nghttp2.set_frame) \
+  x(nghttp2_session_callbacks_set_on_frame_recv_callback, nghttp2.set_received) \
   x(nghttp2_session_send, nghttp2.send) \
   x(nghttp2_session_want_write, nghttp2.wants_to_send) \
   x(nghttp2_session_get_next_stream_id, nghttp2.next_stream) \
@@ -73,59 +74,71 @@ static _Thread_local struct {
 
 FUNCTIONS(MARTLET_DECLARE)
 
-// libcurl has one callback for servers and one for proxies, and a static libcurl shares its table with the program.
-static _Atomic(stream_closed *) originals[2];
+// libcurl has callbacks for servers and others for proxies, and a static libcurl shares its table with the program.
+enum { kUsers = 2 };
+static _Atomic(stream_closed *) closed_originals[kUsers];
+static _Atomic(frame_received *) received_originals[kUsers];
+
+/// The easy handle of a stream, or `NULL` if nobody listens. Other users of libcurl in this process are never inside.
+static void *listened_easy(void *session, int32_t stream) {
+  if (!listener.noted || !listener.loop || !martlet_library_is_inside()) return NULL;
+  return nghttp2.user(session, stream);
+}
 
 static int closed(int number, void *session, int32_t stream, uint32_t error, void *context) {
-  // Other users of libcurl in this process are never inside.
-  if (listener.noted && listener.loop && martlet_library_is_inside()) {
-    void *easy = nghttp2.user(session, stream);
-    if (easy) listener.noted(listener.loop, easy, martlet_stream_closed, error);
-  }
-  return atomic_load(&originals[number])(session, stream, error, context);
+  void *easy = listened_easy(session, stream);
+  if (easy) listener.noted(listener.loop, easy, martlet_stream_closed, error);
+  return atomic_load(&closed_originals[number])(session, stream, error, context);
 }
 
-static int closed_first(void *session, int32_t stream, uint32_t error, void *context) {
-  return closed(0, session, stream, error, context);
-}
-
-static int closed_second(void *session, int32_t stream, uint32_t error, void *context) {
-  return closed(1, session, stream, error, context);
-}
-
-/// Counts the bytes of a stream's DATA, and finds its END_STREAM, or a reset that comes before one.
+/// Reports the bytes of a stream's DATA and its END_STREAM, in frames that nghttp2 has accepted.
 ///
-/// When a reset stream is closed, nghttp2 no longer knows that. libcurl does not use this callback.
-static int began(void *session, const struct frame_head *head, void *context) {
-  (void)context;
-  enum { kData, kHeaders, kReset = 3, kEnd = 1, kPadded = 8 };
-  const bool is_data = head->type == kData;
-  if (!is_data && head->type != kHeaders && head->type != kReset) return 0;
-  if (!listener.noted || !listener.loop || !martlet_library_is_inside()) return 0;
-  void *easy = nghttp2.has_remote_end(session, head->stream) == 0 ? nghttp2.user(session, head->stream) : NULL;
-  if (!easy) return 0;
-  if (head->type == kReset) {
-    listener.noted(listener.loop, easy, martlet_stream_is_cut, 0);
-    return 0;
-  }
-  // The length of the padding is in the payload; with its own octet, it is at most 256.
-  const size_t padding = head->flags & kPadded ? 256 : 0;
-  const size_t count = is_data && head->length > padding ? head->length - padding : 0;
+/// It accepts none after a reset.
+static void note_frame(void *session, const struct frame *frame) {
+  enum { kData, kHeaders, kEnd = 1 };
+  const struct frame_head *head = &frame->head;
+  if (head->type != kData && head->type != kHeaders) return;
+  void *easy = listened_easy(session, head->stream);
+  if (!easy) return;
+  const size_t count = head->type == kData ? head->length - frame->padding : 0;
   listener.noted(listener.loop, easy, martlet_stream_has_data, (uint32_t)count);
   if (head->flags & kEnd) listener.noted(listener.loop, easy, martlet_stream_ends, 0);
-  return 0;
 }
 
-static void set_closed(void *callbacks, stream_closed *callback) {
-  stream_closed *const replacements[] = {closed_first, closed_second};
-  for (int i = 0; callback && i < 2; i++) {
-    stream_closed *known = NULL;
-    if (!atomic_compare_exchange_strong(&originals[i], &known, callback) && known != callback) continue;
-    // A program that contains libcurl may have its own callback.
-    if (!is_in_program) nghttp2.set_frame(callbacks, began);
-    return nghttp2.set_closed(callbacks, replacements[i]);
+static int received(int number, void *session, const struct frame *frame, void *context) {
+  note_frame(session, frame);
+  return atomic_load(&received_originals[number])(session, frame, context);
+}
+
+#define CALLBACKS(number, suffix) \
+  static int closed_##suffix(void *session, int32_t stream, uint32_t error, void *context) { \
+    return closed(number, session, stream, error, context); \
+  } \
+  static int received_##suffix(void *session, const struct frame *frame, void *context) { \
+    return received(number, session, frame, context); \
   }
-  nghttp2.set_closed(callbacks, callback);
+CALLBACKS(0, first)
+CALLBACKS(1, second)
+
+/// Chooses the replacement of a callback; the callback itself if all are in use.
+#define REPLACEMENT(type, name, callback) \
+  type *const replacements[kUsers] = {name##_first, name##_second}; \
+  type *replacement = callback; \
+  for (int i = 0; callback && i < kUsers; i++) { \
+    type *known = NULL; \
+    if (!atomic_compare_exchange_strong(&name##_originals[i], &known, callback) && known != callback) continue; \
+    replacement = replacements[i]; \
+    break; \
+  }
+
+static void set_closed(void *callbacks, stream_closed *callback) {
+  REPLACEMENT(stream_closed, closed, callback)
+  nghttp2.set_closed(callbacks, replacement);
+}
+
+static void set_received(void *callbacks, frame_received *callback) {
+  REPLACEMENT(frame_received, received, callback)
+  nghttp2.set_received(callbacks, replacement);
 }
 
 /// Finds a response of HTTP/1, for which libcurl reports only the end of the connection.
@@ -143,7 +156,7 @@ static ssize_t receive(void *session, const uint8_t *bytes, size_t count) {
   return nghttp2.receive(session, bytes, count);
 }
 
-/// The stream of the transfer that is about to be removed, if it is one of this connection; 0 if not.
+/// The stream of the transfer to be removed; 0 if it is on another connection.
 static int32_t leaving_stream(void *session) {
   enum { kMost = 4096 };
   if (!listener.leaving || !martlet_library_is_inside()) return 0;
@@ -154,7 +167,7 @@ static int32_t leaving_stream(void *session) {
   return 0;
 }
 
-/// Resets that stream together with what libcurl sends now.
+/// Resets that stream before libcurl sends the pending frames.
 static int send_frames(void *session) {
   enum { kCancel = 8 };
   const int32_t stream = leaving_stream(session);
@@ -280,23 +293,20 @@ void martlet_sends_open(const struct martlet_library *library) {
   replace_import(map, "send", original, send_or_wait);
 }
 
-void martlet_streams_open(const struct martlet_library *library) {
+bool martlet_streams_open(const struct martlet_library *library) {
   const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
   const struct link_map *map = imports(library);
-  if (!map) return;
-  if (!martlet_library_find_beside(library, symbols, sizeof symbols / sizeof symbols[0])) return;
+  if (!map) return false;
+  if (!martlet_library_find_beside(library, symbols, sizeof symbols / sizeof symbols[0])) return false;
   // Another copy that comes first for the program may be libcurl's as well, and its structures may differ.
   void *first = dlsym(RTLD_DEFAULT, symbols[0].name);
-  if (first && first != (void *)nghttp2.set_closed) return;
-  is_in_program = map->l_name[0] == 0;
-  is_open = replace_import(map, symbols[0].name, (void *)nghttp2.set_closed, set_closed);
-  if (!is_open) return;
+  if (first && first != (void *)nghttp2.set_closed) return false;
+  if (!replace_import(map, symbols[0].name, (void *)nghttp2.set_closed, set_closed)) return false;
   replace_import(map, symbols[2].name, (void *)nghttp2.receive, receive);
-  replace_import(map, symbols[5].name, (void *)nghttp2.send, send_frames);
-  replace_import(map, symbols[6].name, (void *)nghttp2.wants_to_send, wants_to_send);
+  replace_import(map, symbols[4].name, (void *)nghttp2.send, send_frames);
+  replace_import(map, symbols[5].name, (void *)nghttp2.wants_to_send, wants_to_send);
+  return replace_import(map, symbols[3].name, (void *)nghttp2.set_received, set_received);
 }
-
-bool martlet_streams_are_known(void) { return !martlet_curl_problem() && is_open; }
 
 void *martlet_streams_listen(martlet_stream_noted noted, martlet_send_failed failed, void *loop) {
   void *previous = listener.loop;
@@ -307,8 +317,6 @@ void *martlet_streams_listen(martlet_stream_noted noted, martlet_send_failed fai
 }
 
 #else
-
-bool martlet_streams_are_known(void) { return false; }
 
 void *martlet_streams_leave(void *easy) {
   (void)easy;

@@ -62,8 +62,10 @@ extension FieldSyntax {
 }
 
 extension FieldSyntax {
-  /// The text without whitespace at its ends (RFC 9110 §5.6.3).
-  @inlinable package static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
+  /// The octets without whitespace at their ends (RFC 9110 §5.6.3).
+  @inlinable package static func trimmed<Octets: BidirectionalCollection<UInt8>>(
+    _ text: Octets
+  ) -> Octets where Octets.SubSequence == Octets {
     guard let start = text.firstIndex(where: { !isBlank($0) }),
       let last = text.lastIndex(where: { !isBlank($0) })
     else { return text[text.endIndex...] }

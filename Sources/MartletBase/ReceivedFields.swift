@@ -37,8 +37,6 @@
     }
   }
 
-  package func value(at index: Int) -> String { Self.text(octets(at: index)) }
-
   /// The octets of a field's value.
   package func octets(at index: Int) -> ArraySlice<UInt8> {
     let place = places[index]
@@ -47,15 +45,10 @@
 
   package func firstIndex(of name: String) -> Int? { places.firstIndex { isNamed(name, $0) } }
 
-  package func values(of name: String) -> [String] {
+  /// The values of all fields with that name, which a closure makes from their octets.
+  package func values(of name: String, _ make: (ArraySlice<UInt8>) -> String = { text($0) }) -> [String] {
     var values: [String] = []
-    for index in places.indices where isNamed(name, places[index]) { values.append(value(at: index)) }
-    return values
-  }
-
-  package func octets(of name: String) -> [ArraySlice<UInt8>] {
-    var values: [ArraySlice<UInt8>] = []
-    for index in places.indices where isNamed(name, places[index]) { values.append(octets(at: index)) }
+    for index in places.indices where isNamed(name, places[index]) { values.append(make(octets(at: index))) }
     return values
   }
 

@@ -25,8 +25,8 @@ extension SamplesTests {
     let response = try await client.get("/repos", options: .explains())
     print(response.explanation)
 
-    for case .cookies(.refused(let name, let reason)) in response.explanation.decisions {
-      print(name, reason)
+    for entry in response.explanation.entries where entry.code == "cookies.refused.foreignDomain" {
+      print(entry.sentence)
     }
 
     do {
@@ -37,7 +37,7 @@ extension SamplesTests {
 
     let lines = printed.elements
     #expect(lines.count == 3 && lines[0].contains("the status 200 is accepted"), "\(lines)")
-    #expect(lines[1] == "a foreignDomain(\"b.test\")")
+    #expect(lines[1] == "the cookie 'a' was refused: its domain b.test is not that of the host")
     #expect(lines[2].contains("the status 503 is an error"))
   }
 

@@ -36,6 +36,8 @@ const char *_Nullable martlet_curl_tls_name(void);
 bool martlet_curl_has_http2(void);
 /// Whether libcurl was built with HTTP/2, which may be too faulty to use.
 bool martlet_curl_is_built_with_http2(void);
+/// Whether the ends of HTTP/2 streams are observed.
+bool martlet_curl_knows_stream_ends(void);
 /// Whether libcurl reports a request before sending it, as it does from 7.80 on. Before, its log is always on.
 bool martlet_curl_tells_before_sending(void);
 /// The folder to set so that no root certificates are trusted. From 8.21 on, NULL means the folder that libcurl was
@@ -231,19 +233,15 @@ bool martlet_easy_has_tls(void *easy);
 
 // MARK: HTTP/2 streams
 
-/// Observes how HTTP/2 streams end, if an opened libcurl allows it.
-void martlet_streams_open(const struct martlet_library *library);
-/// Whether the ends of HTTP/2 streams are observed.
-bool martlet_streams_are_known(void);
+/// Observes how HTTP/2 streams end. Returns whether an opened libcurl allows it.
+bool martlet_streams_open(const struct martlet_library *library);
 enum martlet_stream_event {
   /// The stream is closed. The value is its error code (RFC 9113 §7).
   martlet_stream_closed,
-  /// A frame with a header or with data begins. The value is the number of data bytes that it has at least.
+  /// nghttp2 has accepted a frame of HEADERS or DATA. The value is its number of data bytes.
   martlet_stream_has_data,
-  /// A frame with END_STREAM begins.
+  /// That frame had END_STREAM.
   martlet_stream_ends,
-  /// The stream is reset before its END_STREAM.
-  martlet_stream_is_cut,
   /// The server has sent HTTP/1 on the connection.
   martlet_stream_got_http1,
 };
@@ -258,8 +256,8 @@ typedef bool (*martlet_send_failed)(void *_Nullable loop, int socket, bool is_re
 /// Sets the receiver of events and failures that occur on this thread while it is inside. Returns the loop that was set.
 void *_Nullable martlet_streams_listen(martlet_stream_noted noted, martlet_send_failed failed, void *_Nullable loop);
 
-/// Names the easy handle whose HTTP/2 stream is reset as soon as libcurl sends on its connection; `NULL` for none. Returns
-/// the one that was named.
+/// Sets the easy handle whose HTTP/2 stream to reset when libcurl next sends on its connection; `NULL` for none. Returns
+/// the previous handle.
 void *_Nullable martlet_streams_leave(void *_Nullable easy);
 
 // MARK: OpenSSL
@@ -370,6 +368,18 @@ void martlet_zstd_free(void *decoder);
 int martlet_zstd_decode(
     void *decoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
 
+// MARK: Descriptors
+
+/// One more than the highest possible descriptor, up to a limit for searches.
+int martlet_descriptor_limit(void);
+/// The number of bytes waiting in one end of a socket pair that children inherit, or -1 for any other descriptor.
+int martlet_inherited_bytes(int descriptor);
+/// Keeps a descriptor from child processes, and also the other end if it belongs to a socket pair.
+void martlet_keep_from_children(int descriptor);
+/// Duplicates one end of a socket pair to which nothing was written; with `may_be_event`, even such an eventfd.
+/// Returns -1 for any other descriptor.
+int martlet_copy_unwritten(int descriptor, bool may_be_event);
+
 // MARK: The loop
 
 typedef struct {
@@ -395,15 +405,6 @@ int martlet_poll_wait(int poll, martlet_event *events, int maximum, int millisec
 int martlet_wait(int socket, int microseconds);
 /// Whether any of the sockets has bytes to read or has ended.
 bool martlet_is_any_readable(const int *_Nullable sockets, size_t count);
-/// One more than the highest possible descriptor, up to a limit for searches.
-int martlet_descriptor_limit(void);
-/// The number of bytes waiting in one end of a socket pair that children inherit, or -1 for any other descriptor.
-int martlet_inherited_bytes(int descriptor);
-/// Keeps a descriptor from child processes, and also the other end if it belongs to a socket pair.
-void martlet_keep_from_children(int descriptor);
-/// Copies the end of a socket pair if nothing has been written to it; with `may_be_event`, also such an eventfd.
-/// Returns -1 for any other descriptor.
-int martlet_copy_unwritten(int descriptor, bool may_be_event);
 /// Replaces a connection with one that has ended; the descriptor stays.
 void martlet_replace_with_end(int descriptor);
 /// Starts connecting to an address, bound like the socket `like` if `is_bound`. Returns the socket, or -1.

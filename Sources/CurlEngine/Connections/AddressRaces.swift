@@ -95,9 +95,8 @@ struct AddressRaces {
   private var sockets: [Owner: [CInt]] = [:]
   private var races: [Owner: Race] = [:]
   private var owners: [CInt: Owner] = [:]
+  /// The next steps, in the order of their times.
   private var appointments: ArraySlice<Appointment> = []
-  /// The same for addresses that are known to be silent.
-  private var immediate: [Appointment] = []
   private var silent = RecentTable<SocketAddress, Int64>(limit: 64)
   private var number: UInt64 = 0
 
@@ -109,8 +108,6 @@ struct AddressRaces {
   /// The time of the next step.
   var time: Int64? {
     mutating get {
-      if !immediate.isEmpty { immediate = immediate.filter(isValid) }
-      if let first = immediate.first { return first.time }
       while let first = appointments.first, !isValid(first) { appointments.removeFirst() }
       return appointments.first?.time
     }
@@ -131,12 +128,10 @@ struct AddressRaces {
     attempts[socket] = Attempt(owner: owner, address: address, start: now, number: number)
     sockets[owner, default: []].append(socket)
     let isSilent = silent.count > 0 && silent[address].map { $0 > now } == true
-    let step = Step.silence(socket, owner)
-    if isSilent {
-      immediate.append(Appointment(time: now, number: number, step: step))
-    } else {
-      appointments.append(Appointment(time: now + Self.delay, number: number, step: step))
-    }
+    let appointment = Appointment(
+      time: isSilent ? now : now + Self.delay, number: number, step: .silence(socket, owner))
+    // All others are later, or due as well.
+    appointments.insert(appointment, at: isSilent ? appointments.startIndex : appointments.endIndex)
   }
 
   /// Notes that one of libcurl's sockets is connected; returns the race's sockets, which are to be closed.
@@ -177,13 +172,12 @@ struct AddressRaces {
 
   /// Removes and returns the steps that are due.
   mutating func takeDue(at now: Int64) -> [Step] {
-    var due = immediate.filter(isValid)
-    immediate = []
+    var due: [Step] = []
     while let first = appointments.first, first.time <= now || !isValid(first) {
-      if isValid(first) { due.append(first) }
+      if isValid(first) { due.append(first.step) }
       appointments.removeFirst()
     }
-    return due.map(\.step)
+    return due
   }
 
   func isRacing(_ owner: Owner) -> Bool { races[owner] != nil }

@@ -43,11 +43,13 @@ package final class CurlRoute: Sendable {
     }
   }
 
-  package enum Version {
-    /// HTTP/2 if TLS negotiates it.
-    case automatic
-    case http1_0, http1_1
-    case priorKnowledge
+  /// The versions, with their numbers for `CURLOPT_HTTP_VERSION`.
+  package enum Version: Int {
+    /// HTTP/2 if TLS negotiates it; a handle is prepared for it.
+    case automatic = 0
+    case http1_0 = 1
+    case http1_1 = 2
+    case priorKnowledge = 5
   }
 
   package let proxy: Proxy?
@@ -92,12 +94,7 @@ package final class CurlRoute: Sendable {
       }
     }
     if let address { handle.setList(martlet_opt_resolve, address, &options) }
-    switch version {
-    case .http1_0: options.set(martlet_opt_http_version, 1)
-    case .http1_1: options.set(martlet_opt_http_version, 2)
-    case .priorKnowledge: options.set(martlet_opt_http_version, 5)
-    case .automatic: break  // As prepared.
-    }
+    if version != .automatic { options.set(martlet_opt_http_version, version.rawValue) }
     if let handshake {
       // Exactly one scheme: libcurl then begins at once, and takes no other scheme that the server might prefer.
       options.set(martlet_opt_http_auth, handshake.isNTLM ? 8 : 4)

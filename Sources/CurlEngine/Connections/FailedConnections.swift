@@ -6,11 +6,12 @@ enum FailedConnections {
   /// Whether a connection may serve other transfers after one that libcurl has ended with a code (RFC 9112 §9.6).
   ///
   /// libcurl keeps a connection on which it could not begin to send. Over HTTP/2, the code of a stream or of the
-  /// engine's own refusal says nothing about the connection.
-  static func isReusable(after code: CInt, isMultiplexed: Bool) -> Bool {
+  /// engine's own refusal says nothing about the connection. The code for sending on a stream that the server has
+  /// ended is the same as for a broken connection.
+  static func isReusable(after code: CInt, isMultiplexed: Bool, isStreamClosed: Bool) -> Bool {
     if code == 0 { return true }
-    // WRITE_ERROR, READ_ERROR, ABORTED_BY_CALLBACK, SEND_FAIL_REWIND, HTTP2_STREAM
-    return isMultiplexed && [23, 26, 42, 65, 92].contains(code)
+    // WRITE_ERROR, READ_ERROR, ABORTED_BY_CALLBACK, SEND_FAIL_REWIND, HTTP2_STREAM; SEND_ERROR
+    return isMultiplexed && ([23, 26, 42, 65, 92].contains(code) || code == 55 && isStreamClosed)
   }
 }
 
@@ -19,12 +20,11 @@ extension CurlLoop {
   ///
   /// Call it before libcurl works again, which may use the connection for another transfer at once.
   func discardConnection(of handle: CurlHandle, after code: CInt) {
-    guard !FailedConnections.isReusable(after: code, isMultiplexed: handle.isMultiplexed),
-      let name = handle.connectionName, let socket = handle.keptSocket
-    else { return }
+    let isReusable = FailedConnections.isReusable(
+      after: code, isMultiplexed: handle.isMultiplexed, isStreamClosed: handle.isStreamClosed)
+    guard !isReusable, let name = handle.connectionName, let socket = handle.keptSocket else { return }
     // From 8.14 on, libcurl may report the socket of the handle's previous transfer. Another transfer may use it.
-    let port = martlet_easy_number(handle.easy, CInt(martlet_info_local_port))
-    guard port > 0, martlet_socket_port(socket) == port,
+    guard handle.localPort > 0, martlet_socket_port(socket) == handle.localPort,
       !handles.values.contains(where: { $0 !== handle && $0.connectionName == name })
     else { return }
     if code == 55 { handle.readAlert(from: socket) }  // SEND_ERROR

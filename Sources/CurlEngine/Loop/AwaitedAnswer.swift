@@ -44,8 +44,7 @@ struct AwaitedAnswer {
 
   mutating func takeSocket() -> CInt? {
     wantsSocket = false
-    defer { socket = nil }
-    return socket
+    return socket.take()
   }
 
   mutating func forget(_ transfer: CurlTransfer) { if transfer === self.transfer { self.transfer = nil } }

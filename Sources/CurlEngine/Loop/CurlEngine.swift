@@ -190,8 +190,7 @@ package final class CurlMailbox: Sendable {
   func refuseAll() {
     let operations = state.withLock { state in
       state.isRunning = false
-      defer { state.operations = [] }
-      return state.operations
+      return exchange(&state.operations, with: [])
     }
     for case .start(let transfer) in operations { transfer.refuse() }
   }
@@ -218,8 +217,7 @@ package final class CurlMailbox: Sendable {
         state.isAsleep = true
         return []
       }
-      defer { state.operations = [] }
-      return state.operations
+      return exchange(&state.operations, with: [])
     }
   }
 

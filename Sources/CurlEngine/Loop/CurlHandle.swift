@@ -36,7 +36,7 @@ final class CurlHandle {
   /// The transfer's HTTP/2 stream, if libcurl's log contains it.
   private(set) var stream: UInt32?
   var incoming = IncomingStream()
-  /// Whether the transfer is cancelled, and takes and gives nothing more.
+  /// Whether the transfer is cancelled, so it accepts and provides no more data.
   var isLeaving = false
   /// Whether libcurl is about to send the request again.
   ///
@@ -49,7 +49,7 @@ final class CurlHandle {
   /// Whether to close the connection after the transfer, although libcurl keeps it.
   private(set) var closesKeptConnection = false
   /// Whether libcurl found its HTTP/2 stream closed after sending the rest of the request.
-  private var isStreamClosed = false
+  private(set) var isStreamClosed = false
   /// The number of the connection in libcurl's log, before 7.80.
   private var connectionNumber: UInt64?
   /// Whether a part of a head was written, before libcurl 7.80.
@@ -280,7 +280,7 @@ final class CurlHandle {
       }
     }
     guard transfer.willSend() else { return false }
-    (hasAwaitedRoom, incoming) = (false, IncomingStream())
+    (hasAwaitedRoom, isStreamClosed, incoming) = (false, false, IncomingStream())
     alerts = isReused || !isSecure ? nil : martlet_easy_tls(easy).map { (martlet_tls_watch_alerts($0), $0) }
     if let name {
       let connection = known ?? loop.resting.add(name)

@@ -58,7 +58,7 @@ package enum CurlLibrary {
 
   static let hasHTTP2 = martlet_curl_has_http2()
   /// Whether the ends of HTTP/2 streams are observed (decision 0069).
-  package static let knowsStreamEnds = martlet_streams_are_known()
+  package static let knowsStreamEnds = martlet_curl_knows_stream_ends()
 
   /// Whether libcurl takes a malformed chunk size such as `0x1` for 0.
   static let misreadsChunkSizes = martlet_curl_version() < 0x075800

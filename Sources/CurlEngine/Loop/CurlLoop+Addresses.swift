@@ -31,7 +31,9 @@ extension CurlLoop {
   }
 
   func lookAtAddresses(_ multi: UnsafeMutableRawPointer) {
-    for easy in takeUnproceeded() where addresses.isKnown(easy) { handles[easy].map { receive($0, multi) } }
+    for easy in exchange(&unproceeded, with: []) where addresses.isKnown(easy) {
+      handles[easy].map { receive($0, multi) }
+    }
     for scout in scouts.values { scout.proceed() }
     guard let time = addresses.time, time <= martlet_microseconds() else { return }
     for step in addresses.takeDue(at: martlet_microseconds()) {
@@ -42,11 +44,6 @@ extension CurlLoop {
         if let transfer = handles[owner]?.transfer { scout(for: transfer, multi) }
       }
     }
-  }
-
-  private func takeUnproceeded() -> [UnsafeMutableRawPointer] {
-    defer { unproceeded = [] }
-    return unproceeded
   }
 
   private func scout(for transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {

@@ -16,8 +16,7 @@ extension CurlLoop {
     guard time <= now else { return }
     // Bounded, so that the sockets are served.
     for _ in 0..<64 {
-      let waiting = throttled
-      throttled = []
+      let waiting = exchange(&throttled, with: [])
       throttleTime = nil
       var hasServed = false
       for transfer in waiting {

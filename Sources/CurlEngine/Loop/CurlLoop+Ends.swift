@@ -23,9 +23,9 @@ extension CurlLoop {
     _ = martlet_multi_act(multi, -1, 0)
   }
 
-  /// Resets the HTTP/2 stream of a cancelled transfer, where libcurl would keep that to itself for now.
+  /// Resets a cancelled transfer's HTTP/2 stream, if libcurl would delay RST_STREAM.
   ///
-  /// libcurl sends when it receives; a pause that ends makes it do so.
+  /// Pausing and resuming the transfer makes libcurl receive and send.
   func resetStream(of handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
     guard CurlLibrary.holdsResets, handle.isMultiplexed else { return }
     handle.isLeaving = true
@@ -132,10 +132,10 @@ extension CurlLoop {
 
 /// The server's side of an HTTP/2 stream, as nghttp2 reports it.
 struct IncomingStream {
-  /// The minimum number of data bytes in the frames that have begun to arrive; `nil` before the first.
+  /// The number of data bytes in the frames that nghttp2 has accepted; `nil` before the first.
   var byteCount: Int64?
-  /// Whether a frame with END_STREAM has begun to arrive; `false` after a reset, and `nil` before either.
-  var hasEnd: Bool?
+  /// Whether one of these frames had END_STREAM.
+  var hasEnd = false
   /// The error code with which the stream was closed (RFC 9113 §7); `nil` before, or if it is unknown.
   var code: UInt32?
 }
@@ -145,18 +145,14 @@ extension CurlHandle {
     switch event {
     case martlet_stream_has_data: incoming.byteCount = (incoming.byteCount ?? 0) + Int64(value)
     case martlet_stream_ends: incoming.hasEnd = true
-    case martlet_stream_is_cut: incoming.hasEnd = false
     case martlet_stream_got_http1: transfer?.life.sends.noteHTTP1()
     default: incoming.code = value
     }
   }
 
   /// Whether a stream has ended without the server's END_STREAM, or libcurl has not delivered all that has come.
-  ///
-  /// nghttp2 reports the end of a stream only when the request has ended as well.
   var isIncomplete: Bool {
     guard let byteCount = incoming.byteCount, let transfer else { return false }
-    return incoming.hasEnd != true || incoming.code != 0 && !transfer.job.hasBody
-      || transfer.life.received < byteCount
+    return !incoming.hasEnd || transfer.life.received < byteCount
   }
 }

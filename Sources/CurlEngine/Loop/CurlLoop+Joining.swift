@@ -7,8 +7,7 @@ extension CurlLoop {
   /// libcurl has only one list of waiting requests, and on each event only the oldest one looks again. Behind requests
   /// for a host that does not respond, others would wait for that host's time limit.
   func joinWaiting(_ multi: UnsafeMutableRawPointer) {
-    let origins = joinable
-    joinable = []
+    let origins = exchange(&joinable, with: [])
     // A request that looks up an address or connects has a socket.
     let busy = Set(watches.values.compactMap(\.easy))
     for (easy, handle) in handles where handle.waitsForSharing && !busy.contains(easy) {

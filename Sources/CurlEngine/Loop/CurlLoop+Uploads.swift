@@ -44,7 +44,7 @@ extension CurlLoop {
       let transfer = handle.transfer, transfer.life.sends.count > 0,
       handle.isMultiplexed ? !handle.isReused && transfer.body == nil : transfer.job.hasBody,
       !handle.isReused || CurlLibrary.countsRequests && !handle.isEncrypted && !handle.hasWrittenNothing,
-      martlet_easy_number(handle.easy, CInt(martlet_info_local_port)) == martlet_socket_port(socket)
+      handle.localPort == martlet_socket_port(socket)
     else { return false }
     let count = martlet_unread_count(socket)
     guard count > 0 else { return false }
@@ -74,6 +74,36 @@ extension CurlLoop {
     }
   }
 
+  /// Pauses write events without effect, and resumes them after a read event; see ``VainWrites``.
+  func noteWrites(_ event: martlet_event) {
+    guard let watch = watches[event.socket], watch.wanted & 2 != 0 else { return }
+    if event.events & 1 != 0 {
+      guard vainWrites.resume(event.socket) else { return }
+    } else {
+      let isPaused = vainWrites.hadEvent(event.socket, at: martlet_microseconds()) {
+        var queued: Int64 = 0
+        let acknowledged = martlet_socket_acknowledged(event.socket, &queued)
+        // Without TCP, only libcurl counts. The handle is looked up, because it may have been released.
+        let handle = watch.easy.flatMap { handles[$0] }
+        return acknowledged + queued + (handle.map { martlet_easy_sent_count($0.easy) } ?? 0)
+      }
+      guard isPaused else { return }
+    }
+    register(event.socket)
+  }
+
+  private func register(_ socket: CInt) {
+    guard var known = watches[socket] else { return }
+    register(&known, socket)
+    watches[socket] = known
+  }
+
+  func resumeWrites(from time: Int64) {
+    let now = martlet_microseconds()
+    guard time <= now else { return }
+    for socket in vainWrites.resume(at: now) { register(socket) }
+  }
+
   /// The socket from which libcurl reads for a transfer.
   func socket(of transfer: CurlTransfer) -> CInt? {
     let easy = transfer.handle?.easy
@@ -82,10 +112,6 @@ extension CurlLoop {
 
   /// The socket of a transfer, which others may use, too.
   func connection(of handle: CurlHandle) -> CInt? {
-    let own = watches.first { $0.value.isConnection && $0.value.easy == handle.easy }
-    if let own { return own.key }
-    let port = martlet_easy_number(handle.easy, CInt(martlet_info_local_port))
-    guard port > 0 else { return nil }
-    return watches.first { $0.value.isConnection && martlet_socket_port($0.key) == port }?.key
+    watches.first { $0.value.isConnection && $0.value.easy == handle.easy }?.key ?? handle.ownSocket
   }
 }

@@ -22,11 +22,13 @@ final class CurlLoop {
   /// By socket; an array would grow with all descriptors of the process.
   var watches: [CInt: CurlWatch] = [:]
   private var deadline: Int64?
-  /// The transfers whose last bytes wait for the reader.
-  private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
-  /// The transfers that are not started yet, because a stream that must be empty has shown neither bytes nor its end.
-  private var held: [ObjectIdentifier: CurlTransfer] = [:]
+  /// The transfers without a handle.
+  ///
+  /// They are not started yet, because a stream that must be empty has shown neither bytes nor its end. Or libcurl has
+  /// ended them, and their last bytes wait for the reader.
+  private var waiting: [ObjectIdentifier: CurlTransfer] = [:]
   var uploads = RunningUploads()
+  var vainWrites = VainWrites()
   /// Transfers whose response may be complete although libcurl still sends.
   var mayBeAnswered: [CurlTransfer] = []
   var goaways = RecentTable<UInt64, GoAway>(limit: 64)
@@ -44,7 +46,7 @@ final class CurlLoop {
   /// The transfers that wait for bandwidth, and when to check them.
   var throttled: [CurlTransfer] = []
   var throttleTime: Int64?
-  private var marks: ReceiveMarks
+  var marks: ReceiveMarks
   var resting = RestingConnections()
   var exclusive = ExclusiveConnections()
   var multiplexed = MultiplexedConnections<CurlHandle>()
@@ -184,6 +186,7 @@ final class CurlLoop {
     if let throttleTime { serveThrottled(from: throttleTime) }
     if marks.time != nil { lookAtMarks(multi) }
     if let time = uploads.time { lookAtUploads(from: time) }
+    if let time = vainWrites.time { resumeWrites(from: time) }
     if !lookups.isEmpty { lookups.endOverdue() }
     if let sweepTime { sweep(from: sweepTime, multi) }
     // Bounded, so that the sockets are served.
@@ -226,7 +229,7 @@ final class CurlLoop {
   /// The number of transfers with a handle.
   private var running: Int { handles.count - free.count }
 
-  private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty && (isClosing || lookups.isEmpty) }
+  private var isIdle: Bool { running == 0 && waiting.isEmpty && (isClosing || lookups.isEmpty) }
 
   private func noteIdleness(at now: Int64) {
     mailbox.isIdle = running == 0
@@ -257,7 +260,7 @@ final class CurlLoop {
       transfer.release()
     case .drained(let transfer):
       if transfer.drained() { goOn(with: transfer) }
-      if !transfer.life.isLingering { lingering[ObjectIdentifier(transfer)] = nil }
+      if !transfer.life.isLingering { forget(transfer) }
     case .fed(let transfer):
       if transfer.fed() { goOn(with: transfer) }
       if transfer.life.isHeld { start(transfer, multi) }
@@ -267,22 +270,21 @@ final class CurlLoop {
   }
 
   private func forget(_ transfer: CurlTransfer) {
-    if !lingering.isEmpty { lingering[ObjectIdentifier(transfer)] = nil }
-    if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
+    if !waiting.isEmpty { waiting[ObjectIdentifier(transfer)] = nil }
   }
 
   /// Ends a transfer, whether or not libcurl has ended it.
   func end(_ handle: CurlHandle, _ ending: CurlEnding, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     guard let transfer = handle.transfer else { return }
     recycle(handle, multi, isClean: isClean)
-    if transfer.completed(ending) { lingering[ObjectIdentifier(transfer)] = transfer }
+    if transfer.completed(ending) { waiting[ObjectIdentifier(transfer)] = transfer }
     transfer.release()
   }
 
   private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
     guard !transfer.isEnded else { return transfer.release() }
-    guard transfer.isReady() else { return held[ObjectIdentifier(transfer)] = transfer }
-    if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
+    guard transfer.isReady() else { return waiting[ObjectIdentifier(transfer)] = transfer }
+    forget(transfer)
     if !CurlLibrary.tellsBeforeSending { for socket in resting.takeSpoiled() { giveUp(socket) } }
     // A proxy's response to CONNECT cannot be guarded, so a used handle is not safe there.
     let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
@@ -392,12 +394,6 @@ final class CurlLoop {
     unflushed.removeAll(keepingCapacity: true)
   }
 
-  private func lookAtMarks(_ multi: UnsafeMutableRawPointer) {
-    for socket in marks.look(at: martlet_microseconds()) where (watches[socket]?.wanted ?? 0) & 1 != 0 {
-      act(on: martlet_event(socket: socket, events: 1), multi)
-    }
-  }
-
   // MARK: Sockets and time
 
   private var nextTime: Int64? {
@@ -408,6 +404,7 @@ final class CurlLoop {
     if let flushTime { end = min(end ?? flushTime, flushTime) }
     if let time = marks.time { end = min(end ?? time, time) }
     if let time = uploads.time { end = min(end ?? time, time) }
+    if let time = vainWrites.time { end = min(end ?? time, time) }
     if let time = lookups.time { end = min(end ?? time, time) }
     if let sweepTime { end = min(end ?? sweepTime, sweepTime) }
     if !addresses.isIdle, let time = addresses.time { end = min(end ?? time, time) }
@@ -432,6 +429,7 @@ final class CurlLoop {
       events &= events & 4 == 0 ? (watches[event.socket]?.wanted ?? 0) & 2 : 0
     }
     if events != 0 { _ = martlet_multi_act(multi, event.socket, events) }
+    noteWrites(event)
     // The socket may belong to another transfer by now.
     if metered > 0 { watches[event.socket]?.easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
   }
@@ -459,17 +457,19 @@ final class CurlLoop {
       known.easy = easy
     }
     known.wanted = what & 3
+    if what & 2 == 0 { vainWrites.forget(socket) }
     if known.wanted != 0 { known.easy = easy }
     register(&known, socket)
     watches[socket] = known.isConnection || known.wanted != 0 ? known : nil
   }
 
-  private func register(_ watch: inout CurlWatch, _ socket: CInt) {
+  func register(_ watch: inout CurlWatch, _ socket: CInt) {
     if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: watch.easy) {
       if watch.registered != 0 { martlet_poll_forget(poll, socket) }
       watch.registered = 0
     }
-    if watch.wanted == watch.registered || socket == answer.socket { return }
+    let wanted = vainWrites.isPaused(socket) ? watch.wanted & ~2 | CurlWatch.pausedWrites : watch.wanted
+    if wanted == watch.registered || socket == answer.socket { return }
     if watch.wanted == 0 {
       // The socket stays in the poll set while it is idle, which saves two system calls per request.
       if watch.isConnection && watch.registered == 1 { return }
@@ -478,8 +478,8 @@ final class CurlLoop {
       if !staysIn { martlet_poll_forget(poll, socket) }
       watch.registered = staysIn ? 1 : 0
     } else {
-      let isWatched = martlet_poll_watch(poll, socket, watch.wanted, watch.registered == 0)
-      watch.registered = isWatched ? watch.wanted : 0
+      let isWatched = martlet_poll_watch(poll, socket, wanted, watch.registered == 0)
+      watch.registered = isWatched ? wanted : 0
     }
   }
 
@@ -488,6 +488,7 @@ final class CurlLoop {
     watches[socket] = nil
     if !addresses.isEmpty { mustProceed(addresses.closed(socket)) }
     marks.closed(socket)
+    vainWrites.forget(socket)
     resting.closed(socket)
     // The next socket may have its number.
     if socket == answer.socket { _ = answer.takeSocket() }

@@ -2,12 +2,12 @@ import CMartletShim
 package import Foundation
 
 package struct CurlTLSSettings: Sendable {
-  package enum Trust {
+  package enum Trust: Equatable {
     /// libcurl's own roots.
     case system
-    /// libcurl's own roots, and others.
-    case systemAnd
-    case only
+    /// libcurl's own roots, and others as PEM.
+    case systemAnd(Data)
+    case only(Data)
     case anything
   }
 
@@ -18,10 +18,6 @@ package struct CurlTLSSettings: Sendable {
   }
 
   package var trust: Trust
-  /// Returns the roots that replace libcurl's own, as PEM; `nil` if they cannot be read.
-  ///
-  /// A loop calls it when it starts.
-  package var roots: @Sendable () -> Data?
   /// Whether TLS 1.3 is the minimum version; otherwise 1.2 is.
   package var requiresTLS13: Bool
   /// Public keys, one of which the server's certificate must have.
@@ -35,11 +31,10 @@ package struct CurlTLSSettings: Sendable {
   package var password: String
 
   package init(
-    trust: Trust, roots: @escaping @Sendable () -> Data?, requiresTLS13: Bool, pins: String? = nil, needsEnd: Bool,
+    trust: Trust, requiresTLS13: Bool, pins: String? = nil, needsEnd: Bool,
     identity: Identity? = nil, password: String
   ) {
     self.trust = trust
-    self.roots = roots
     self.requiresTLS13 = requiresTLS13
     self.pins = pins
     self.needsEnd = needsEnd
@@ -48,7 +43,7 @@ package struct CurlTLSSettings: Sendable {
   }
 }
 
-// Reveals no properties, so that no dump shows a password or a key.
+// Shows only the trust, because no dump may show a password or a key.
 extension CurlTLSSettings: CustomStringConvertible, CustomReflectable {
   package var description: String { "\(trust)" }
   package var customMirror: Mirror { Mirror(self, children: []) }
@@ -84,8 +79,11 @@ package final class CurlTLS {
     version = settings.requiresTLS13 ? 7 : 6
     switch settings.trust {
     case .system, .anything: roots = nil
-    case .only, .systemAnd:
-      guard let bytes = settings.roots(), let file = MemoryFile(bytes) else { return nil }
+    case .only(let bytes):
+      guard let file = MemoryFile(bytes) else { return nil }
+      roots = file
+    case .systemAnd(let bytes):
+      guard let file = CurlTLS.systemRoots(and: bytes).flatMap({ MemoryFile($0) }) else { return nil }
       roots = file
     }
     switch settings.identity {
@@ -106,7 +104,7 @@ package final class CurlTLS {
   /// libcurl's own roots and other ones; `nil` if the former cannot be read.
   ///
   /// If libcurl knows only a folder of roots, it stays in use in addition to the file of added roots.
-  package static func systemRoots(and bytes: Data) -> Data? {
+  static func systemRoots(and bytes: Data) -> Data? {
     guard let path = martlet_curl_ca_file() else { return bytes }
     guard let system = try? Data(contentsOf: URL(filePath: String(cString: path))) else { return nil }
     return system + Data("\n".utf8) + bytes
@@ -119,13 +117,8 @@ package final class CurlTLS {
       options.set(martlet_opt_ssl_context_function, to: guarding)
     }
     options.set(martlet_opt_share, to: sessions)
-    switch settings.trust {
-    case .system: break
-    case .systemAnd: options.set(martlet_opt_ca_info, roots?.path)
-    case .only:
-      options.set(martlet_opt_ca_info, roots?.path)
-      options.set(martlet_opt_ca_path, characters: martlet_curl_no_ca_path())
-    case .anything:
+    applyRoots(martlet_opt_ca_info, martlet_opt_ca_path, &options)
+    if settings.trust == .anything {
       options.set(martlet_opt_ssl_verify_peer, 0)
       options.set(martlet_opt_ssl_verify_host, 0)
       // They would be parsed nevertheless.
@@ -152,13 +145,14 @@ package final class CurlTLS {
   /// The proxy's certificate is checked even if the server's is not.
   func applyToProxy(_ options: inout EasyOptions) {
     options.set(martlet_opt_proxy_ssl_version, version)
-    switch settings.trust {
-    case .system, .anything: break
-    case .systemAnd: options.set(martlet_opt_proxy_ca_info, roots?.path)
-    case .only:
-      options.set(martlet_opt_proxy_ca_info, roots?.path)
-      options.set(martlet_opt_proxy_ca_path, characters: martlet_curl_no_ca_path())
-    }
+    applyRoots(martlet_opt_proxy_ca_info, martlet_opt_proxy_ca_path, &options)
+  }
+
+  /// Sets the roots that replace libcurl's own, if there are any.
+  private func applyRoots(_ file: Int, _ folder: Int, _ options: inout EasyOptions) {
+    guard let roots else { return }
+    options.set(file, roots.path)
+    if case .only = settings.trust { options.set(folder, characters: martlet_curl_no_ca_path()) }
   }
 
   /// libcurl's text, without the names of files in memory.

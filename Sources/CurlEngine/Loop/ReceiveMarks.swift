@@ -103,3 +103,11 @@ package struct ReceiveMarks: Sendable {
     for (body, entry) in entries where entry.socket == socket { entries[body]?.socket = nil }
   }
 }
+
+extension CurlLoop {
+  func lookAtMarks(_ multi: UnsafeMutableRawPointer) {
+    for socket in marks.look(at: martlet_microseconds()) where (watches[socket]?.wanted ?? 0) & 1 != 0 {
+      act(on: martlet_event(socket: socket, events: 1), multi)
+    }
+  }
+}

@@ -64,9 +64,8 @@ final class CodingStage {
 
   /// Copies the unconsumed lent bytes before their memory becomes invalid.
   func takeBack() {
-    guard let lent else { return }
+    guard let lent = lent.take() else { return }
     kept = Data(lent[offset...])
-    self.lent = nil
     offset = 0
   }
 

@@ -3,8 +3,10 @@ import CMartletShim
 /// A content coding that a system library decodes.
 ///
 /// See RFC 9110 §8.4.1, RFC 7932 and RFC 8878. The creator of a decoder, a pointer, owns it.
-package enum ContentCoding: CaseIterable {
-  case gzip, deflate, brotli, zstd
+package enum ContentCoding: String, CaseIterable {
+  case gzip, deflate
+  case brotli = "br"
+  case zstd
 
   enum Outcome {
     case more
@@ -37,19 +39,10 @@ package enum ContentCoding: CaseIterable {
   /// Creates a coding from its name in lower case; `nil` for an unknown one.
   package init?(named name: String) {
     // A recipient should treat `x-gzip` as `gzip` (RFC 9110 §8.4.1.3).
-    let name = name == "x-gzip" ? "gzip" : name
-    guard let coding = Self.allCases.first(where: { $0.name == name }) else { return nil }
-    self = coding
+    self.init(rawValue: name == "x-gzip" ? "gzip" : name)
   }
 
-  package var name: String {
-    switch self {
-    case .gzip: "gzip"
-    case .deflate: "deflate"
-    case .brotli: "br"
-    case .zstd: "zstd"
-    }
-  }
+  package var name: String { rawValue }
 
   private var isUsable: Bool {
     switch self {

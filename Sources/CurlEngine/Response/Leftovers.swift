@@ -49,7 +49,7 @@ struct AuthenticationRound {
   /// The number of bytes that the socket had delivered before; negative if unknown.
   var start: Int64 = -1
   /// The local port of the connection; 0 if there is none.
-  var port: Int64 = 0
+  var port = 0
   var headBytes: Int64 = 0
   /// Whether libcurl has reported bytes behind the response.
   var hasLeftovers = false
@@ -93,14 +93,15 @@ extension CurlTransfer {
 }
 
 extension CurlHandle {
-  fileprivate var localPort: Int64 { Int64(martlet_easy_number(easy, CInt(martlet_info_local_port))) }
+  /// The local port of the transfer's connection; 0 or less if it is unknown.
+  var localPort: Int { martlet_easy_number(easy, CInt(martlet_info_local_port)) }
 
   /// The socket of the connection that the transfer is about to use.
   ///
   /// The last socket that libcurl watched for the handle may belong to an earlier transfer.
-  fileprivate var ownSocket: CInt? {
+  var ownSocket: CInt? {
     let port = localPort
     guard port > 0 else { return nil }
-    return loop.watches.first { $0.value.isConnection && Int64(martlet_socket_port($0.key)) == port }?.key
+    return loop.watches.first { $0.value.isConnection && martlet_socket_port($0.key) == port }?.key
   }
 }

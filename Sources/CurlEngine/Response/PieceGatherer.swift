@@ -86,8 +86,7 @@ private final class PieceBlocks: Sendable {
   func close() {
     let free = state.withLock { state in
       state.isClosed = true
-      defer { state.free = [] }
-      return state.free
+      return exchange(&state.free, with: [])
     }
     for block in free { UnsafeMutableRawPointer(bitPattern: block)?.deallocate() }
   }

@@ -7,12 +7,6 @@ struct CurlArrival {
   let timing: CurlTiming
 }
 
-extension CurlArrival {
-  init(_ head: ResponseHeadReader.Head, _ handle: CurlHandle) {
-    self.init(head: head, connection: handle.connection, timing: handle.timing)
-  }
-}
-
 /// A response whose body is on its way, as the caller gets it.
 package final class CurlAnswer: Sendable {
   package let status: Int

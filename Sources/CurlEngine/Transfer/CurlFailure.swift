@@ -69,9 +69,4 @@ package struct CurlRefusal: Sendable {
   package var hadCredentials = true
   /// Whether the proxy chose no method of authentication (RFC 1928 §3).
   package var isOfMethods = false
-
-  package init(status: Int?, isOfCredentials: Bool, hadCredentials: Bool = true, isOfMethods: Bool = false) {
-    (self.status, self.isOfCredentials) = (status, isOfCredentials)
-    (self.hadCredentials, self.isOfMethods) = (hadCredentials, isOfMethods)
-  }
 }

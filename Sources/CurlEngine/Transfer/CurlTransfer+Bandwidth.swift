@@ -67,8 +67,7 @@ extension CurlTransfer {
   }
 
   private func noteTurn() {
-    guard let throttle, let start = throttle.start else { return }
-    throttle.start = nil
+    guard let throttle, let start = throttle.start.take() else { return }
     throttle.time?.add(microseconds: martlet_microseconds() - start)
   }
 

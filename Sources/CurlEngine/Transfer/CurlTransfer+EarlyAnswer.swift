@@ -21,9 +21,7 @@ struct RawChunks {
   /// Appends octets of one line of the trailers; returns the line if they complete it.
   mutating func line(_ octets: UnsafeRawBufferPointer) -> [UInt8]? {
     trailer.append(contentsOf: octets)
-    guard octets.last == 0x0A else { return nil }
-    defer { trailer = [] }
-    return trailer
+    return octets.last == 0x0A ? exchange(&trailer, with: []) : nil
   }
 }
 

@@ -241,7 +241,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       case .more: break
       case .interim: sink.didReceive(0, of: nil)
       case .final(let head):
-        let arrival = CurlArrival(head, handle)
+        let arrival = CurlArrival(head: head, connection: handle.connection, timing: handle.timing)
         handle.watchLeftovers(of: head, to: job.method)
         if head.framing.hasTransferCoding, head.mayHaveBody(to: job.method) {
           watchChunks(handle, needsEnd: head.framing.lengthCount > 0 || CurlLibrary.misreadsChunkSizes)
@@ -299,9 +299,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   }
 
   func deliverHead() {
-    guard let opened else { return }
-    self.opened = nil
-    answer(.success(opened))
+    if let opened = opened.take() { answer(.success(opened)) }
   }
 
   /// Reports the bytes of this turn of the loop.

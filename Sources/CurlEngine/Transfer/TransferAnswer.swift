@@ -15,26 +15,15 @@ struct TransferAnswer<Answer, Caller, Body> {
     case ended
   }
 
-  private enum Delivery {
-    case owed
-    case awaited(by: Caller)
-    /// The result waits for the caller.
-    case ready(Answer)
-    case done
-  }
-
   private(set) var stage = Stage.head
-  private var delivery = Delivery.owed
+  /// The caller, while it waits for the result.
+  private var caller: Caller?
+  /// The result, while it waits for the caller.
+  private var result: Answer?
+  /// Whether there is a result, a response or an error, taken or not.
+  private(set) var isAnswered = false
 
   var isEnded: Bool { if case .ended = stage { true } else { false } }
-
-  /// Whether there is a result, a response or an error, taken or not.
-  var isAnswered: Bool {
-    switch delivery {
-    case .owed, .awaited: false
-    case .ready, .done: true
-    }
-  }
 
   /// Begins the response; returns `false` if the transfer has already ended.
   mutating func open(_ body: Body) -> Bool {
@@ -52,27 +41,15 @@ struct TransferAnswer<Answer, Caller, Body> {
 
   /// Sets the result, a response or an error, unless there is one; returns the caller if it waits.
   mutating func give(_ answer: Answer) -> Caller? {
-    switch delivery {
-    case .owed:
-      delivery = .ready(answer)
-      return nil
-    case .awaited(let caller):
-      delivery = .done
-      return caller
-    case .ready, .done: return nil
-    }
+    if isAnswered { return nil }
+    isAnswered = true
+    if caller == nil { result = answer }
+    return caller.take()
   }
 
   /// Takes the result, or lets the caller wait for it; call it once.
   mutating func ask(_ caller: Caller) -> Answer? {
-    switch delivery {
-    case .ready(let answer):
-      delivery = .done
-      return answer
-    case .owed:
-      delivery = .awaited(by: caller)
-      return nil
-    case .awaited, .done: return nil
-    }
+    if !isAnswered { self.caller = caller }
+    return result.take()
   }
 }

@@ -78,8 +78,7 @@ package final class CurlUpload: @unchecked Sendable {
   /// Notes that libcurl requests bytes, after `100 Continue` or its timeout.
   func noteAnswer() {
     wasRead.store(true, ordering: .releasing)
-    guard let askedAt else { return }
-    self.askedAt = nil
+    guard let askedAt = askedAt.take() else { return }
     if martlet_microseconds() - askedAt >= Self.leavePatience { onSilence?() }
   }
 

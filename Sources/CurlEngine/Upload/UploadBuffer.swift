@@ -98,9 +98,7 @@ final class UploadBuffer: Sendable {
       }
       let (count, released) = $0.move(to: target)
       guard $0.count <= Self.capacity / 2 else { return (.bytes(count), released, nil) }
-      let writer = $0.writer
-      $0.writer = nil
-      return (.bytes(count), released, writer)
+      return (.bytes(count), released, $0.writer.take())
     }
     _ = released
     writer?.resume()
@@ -124,10 +122,7 @@ final class UploadBuffer: Sendable {
 }
 
 extension UploadBuffer.State {
-  mutating func takeAwaited() -> Bool {
-    defer { isAwaited = false }
-    return isAwaited
-  }
+  mutating func takeAwaited() -> Bool { exchange(&isAwaited, with: false) }
 
   /// Copies bytes; returns their number and the used chunks.
   mutating func move(to target: UnsafeMutableRawBufferPointer) -> (Int, [Data]) {

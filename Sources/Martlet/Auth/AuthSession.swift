@@ -127,7 +127,7 @@ final class AuthSession: Sendable {
     do {
       try await withAbort(visit.abortSource) { try await store.set(credential, for: space) }
     } catch {
-      visit.call.emit(.credentialNotStored(Self.text(error)))
+      visit.call.report(.credentialNotStored(Self.text(error)))
     }
   }
 
@@ -151,11 +151,12 @@ final class AuthSession: Sendable {
   /// Why a challenge was not answered, after the attempt to answer it.
   func silence(
     after headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationScheme: Int]
-  ) -> Explanation.Authentication.Reason {
+  ) -> Explanation.Reason {
     let values = headers[wires: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"]
     let offered = Challenge.parse(values)
     if let answer = sent.answer, isToken || offered.contains(where: { $0.scheme == answer.scheme }) {
-      return .rejected(answer.scheme)
+      let scheme = answer.scheme
+      return .init("rejected", "the only credential was rejected (\(scheme))")
     }
     let isAnswerable = Offer.strongest(of: offered, among: schemes).map { uses[$0.scheme, default: 0] < 2 } ?? false
     if isToken || isAnswerable { return .noCredential }
@@ -163,7 +164,11 @@ final class AuthSession: Sendable {
       offered.isEmpty
       ? values.prefix(10).map { "\"\(Explanation.short(WireText.readable($0)))\"" }
       : DigestChallenge.gaps(in: offered, among: schemes)
-    return gaps.isEmpty ? .noScheme(offered.prefix(10).map(\.scheme)) : .unreadable(gaps)
+    guard gaps.isEmpty else { return .init("unreadable", "the challenge cannot be read: \(Explanation.list(gaps))") }
+    let names = offered.prefix(10).map(\.scheme.description)
+    return .init(
+      "noScheme",
+      names.isEmpty ? "it names no scheme" : "\(Explanation.list(names)) cannot be used, or was tried before")
   }
 
   var schemes: [AuthenticationScheme] {
@@ -199,7 +204,7 @@ final class AuthSession: Sendable {
   ) {
     let (store, timeline, limit) = (visit.store, visit.call.timeline, authenticator.answerLimit)
     let space = storedSpace(visit.origin, challenge.realm)
-    let onLoss: @Sendable (String) -> Void = { [weak call = visit.call] in call?.emit(.credentialNotStored($0)) }
+    let onLoss: @Sendable (String) -> Void = { [weak call = visit.call] in call?.report(.credentialNotStored($0)) }
     // An unstructured task: if the first request is cancelled, the others still wait for the credential.
     Task {
       let killer = Task {
@@ -277,4 +282,29 @@ final class AuthSession: Sendable {
     }
     await authenticator.signOut()
   }
+}
+
+extension Explanation.Decision {
+  /// A credential was added to the request before any challenge.
+  static func preemptive(_ scheme: AuthenticationScheme, _ party: Explanation.Party) -> Self {
+    Self(
+      "\(party.area).preemptive", "a credential for the \(party) was added to the request (\(scheme))", party.section)
+  }
+
+  /// A challenge was answered, with the scheme and the realm that it named.
+  static func responded(_ scheme: AuthenticationScheme, realm: String?, _ party: Explanation.Party) -> Self {
+    let realm = realm.map { ", realm \"\(InvalidInput.printable(Explanation.short($0)))\"" } ?? ""
+    return Self(
+      "\(party.area).responded", "the challenge of the \(party) was answered (\(scheme)\(realm))", party.section)
+  }
+
+  /// A challenge was not answered.
+  static func declined(_ reason: Explanation.Reason, _ party: Explanation.Party) -> Self {
+    Self("\(party.area).declined", "the challenge of the \(party) was not answered", because: reason, party.section)
+  }
+}
+
+extension Explanation.Reason {
+  /// No credential is known for the origin, or the program answers the challenge itself.
+  static let noCredential = Self("noCredential", "no credential is configured")
 }

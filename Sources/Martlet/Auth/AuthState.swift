@@ -33,7 +33,7 @@ struct AuthState {
 
   /// A pending call of the authenticator, and the result that requests wait for.
   final class Flight: Sendable {
-    let result = SharedResult<Sent>()
+    let result = Promise<Sent>()
     let abortSource = AbortSource()
   }
 

@@ -26,7 +26,7 @@ public struct Authenticators: Sendable {
   /// The store for accepted credentials; also answers for origins without an authenticator.
   var store: (any CredentialStore)? {
     didSet {
-      let nobody = CredentialAuthenticator(answerLimit: .seconds(30)) { _ in nil }
+      let nobody = CredentialAuthenticator { _ in nil }
       storeEntry = store == nil ? nil : Self.entry(.everywhere, nobody)
     }
   }

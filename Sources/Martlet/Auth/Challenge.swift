@@ -84,76 +84,7 @@ struct Challenge: Sendable, Hashable {
 
     private static func isToken68(_ text: Substring.UTF8View) -> Bool {
       let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-      return text.count > padding && text.dropLast(padding).allSatisfy(isToken68Octet)
-    }
-
-    /// The characters of base64 and base64url, without the padding.
-    private static func isToken68Octet(_ octet: UInt8) -> Bool {
-      switch octet {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-      case UInt8(ascii: "-")...UInt8(ascii: "/"), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"): true
-      default: false
-      }
+      return text.count > padding && text.dropLast(padding).allSatisfy(ASCIISet.token68.contains)
     }
   }
-}
-
-extension FieldSyntax {
-  /// The lower-case name and the unquoted value of `token BWS "=" BWS ( token / quoted-string )` and nothing else.
-  ///
-  /// See RFC 9110 §11.2 and RFC 6797 §6.1.
-  static func parameter(_ text: Substring.UTF8View) -> (name: String, value: String)? {
-    guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-    let name = Substring(trimmed(text[..<equals]))
-    var rest = trimmed(text[text.index(after: equals)...])
-    guard isToken(name) else { return nil }
-    if rest.first == UInt8(ascii: "\"") {
-      guard let value = readQuotedString(from: &rest), rest.isEmpty else { return nil }
-      return (lowercased(name), value)
-    }
-    let value = Substring(rest)
-    return isToken(value) ? (lowercased(name), String(value)) : nil
-  }
-
-  /// Reads a parameter of a challenge as small devices write it, and moves `text` past it.
-  ///
-  /// An unquoted value may contain any octets that a field can, up to a semicolon or a blank that another parameter
-  /// follows. The value is `nil` if it cannot be read; the result is `nil` if the text does not begin with a parameter.
-  static func lenientParameter(_ text: inout Substring.UTF8View) -> (name: String, value: String?)? {
-    text = text.drop(while: isSeparator)
-    guard let (name, start) = parameterStart(text) else { return nil }
-    var rest = start
-    text = text[text.endIndex...]
-    if rest.first == UInt8(ascii: "\"") {
-      if let value = readQuotedString(from: &rest) {
-        text = rest
-        return (name, value)
-      }
-      // A quoted string that is never closed.
-      rest = rest.dropFirst()
-    } else {
-      var end = rest.startIndex
-      while end < rest.endIndex {
-        let next = rest[end...].firstIndex(where: isSeparator) ?? rest.endIndex
-        let following = rest[next...].drop(while: isSeparator)
-        end = following.startIndex
-        guard following.isEmpty || parameterStart(following) != nil else { continue }
-        text = following
-        rest = rest[..<next]
-        break
-      }
-    }
-    let value = String(Substring(trimmed(rest)))
-    return (name, isFieldValue(value) ? value : nil)
-  }
-
-  /// The lower-case name of the parameter at the start of the text, and the text after its equals sign.
-  private static func parameterStart(_ text: Substring.UTF8View) -> (String, Substring.UTF8View)? {
-    let end = text.firstIndex { !isTokenOctet($0) } ?? text.endIndex
-    let after = text[end...].drop(while: isBlank)
-    guard end > text.startIndex, after.first == UInt8(ascii: "=") else { return nil }
-    return (lowercased(Substring(text[..<end])), after.dropFirst().drop(while: isBlank))
-  }
-
-  private static func isSeparator(_ octet: UInt8) -> Bool { isBlank(octet) || octet == UInt8(ascii: ";") }
 }

@@ -17,18 +17,12 @@ public final class CredentialAuthenticator: Authenticator {
   private let credential: Locked<Credential?>
   private let ask: Ask?
 
-  init(_ credential: Credential, schemes: [AuthenticationScheme]? = nil) {
-    self.credential = Locked(credential)
-    self.schemes = schemes ?? credential.schemes
-    answerLimit = .seconds(30)
-    ask = nil
-  }
-
   init(
-    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], answerLimit: Duration, _ ask: @escaping Ask
+    _ credential: Credential? = nil, schemes: [AuthenticationScheme]? = nil, answerLimit: Duration = .seconds(30),
+    _ ask: Ask? = nil
   ) {
-    credential = Locked(nil)
-    self.schemes = schemes
+    self.credential = Locked(credential)
+    self.schemes = schemes ?? credential?.schemes ?? [.digest, .bearer, .basic]
     self.answerLimit = answerLimit
     self.ask = ask
   }

@@ -22,12 +22,7 @@ enum DigestAlgorithm: Int, Sendable, CaseIterable {
       case .sha256: SHA2.sha256(octets)
       case .sha512t256: SHA2.sha512t256(octets)
       }
-    return Self.hexadecimal(hash)
-  }
-
-  static func hexadecimal(_ octets: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    return hash.hexadecimal
   }
 }
 

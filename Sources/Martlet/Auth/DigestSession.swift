@@ -61,7 +61,7 @@ final class DigestSession: Sendable {
   /// 128 random bits.
   static func newClientNonce() -> String {
     var generator = SystemRandomNumberGenerator()
-    return DigestAlgorithm.hexadecimal((0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    return (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }.hexadecimal
   }
 
   /// Creates the `Authorization` value for one request, and increments the nonce count.
@@ -74,8 +74,7 @@ final class DigestSession: Sendable {
     }
     let number = counts.next(nonce, at: place)
     let clientNonce = isFirst || challenge.isSession ? sessionNonce : Self.newClientNonce()
-    let digits = String(number, radix: 16)
-    let count = String(repeating: "0", count: 8 - digits.count) + digits
+    let count = number.digits(8, radix: 16)
     let hash = challenge.algorithm.hash
     var key = hash("\(user):\(challenge.realm):\(password)")
     if challenge.isSession { key = hash("\(key):\(challenge.nonce):\(sessionNonce)") }

@@ -54,13 +54,7 @@ public actor FileCredentialStore: CredentialStore {
     } else if records.count == had {
       return
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    do {
-      try PrivateFile.replace(path, with: encoder.encode(records), by: newPath)
-    } catch let error as EncodingError {
-      throw HTTPError(.file, "the credentials cannot be encoded", underlying: error)
-    }
+    try PrivateFile.replace(path, withJSON: records)
   }
 
   /// Removes the file.

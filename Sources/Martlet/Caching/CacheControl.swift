@@ -38,12 +38,7 @@ struct CacheControl: Sendable, Equatable {
   private static func argument(_ rest: Substring.UTF8View) -> String? {
     guard !rest.isEmpty else { return nil }
     guard rest.first == UInt8(ascii: "=") else { return "" }
-    var value = rest.dropFirst()
-    if value.first == 0x22 {
-      guard let text = FieldSyntax.readQuotedString(from: &value), value.isEmpty else { return "" }
-      return text
-    }
-    return FieldSyntax.isToken(Substring(value)) ? String(Substring(value)) : ""
+    return FieldSyntax.parameterValue(rest.dropFirst()) ?? ""
   }
 
   var isEmpty: Bool { arguments.isEmpty }

@@ -18,7 +18,16 @@ enum CacheDecision: Sendable, Equatable {
   /// Fail without a request.
   case fail(Reason)
 
-  typealias Reason = Explanation.Cache.Reason
+  /// The stored response that the decision is about.
+  var index: Int? {
+    switch self {
+    case .use(let index, _), .useAndRefresh(let index, _), .revalidate(let index, _), .complete(let index, _): index
+    case .fetch(let index, _): index
+    case .fail: nil
+    }
+  }
+
+  typealias Reason = Explanation.CacheReason
 
   /// The input of a decision besides the stored responses.
   struct Question: Sendable {
@@ -61,7 +70,7 @@ enum CacheDecision: Sendable, Equatable {
     guard case .revalidate(_, let reason) = decision else { return decision }
     let isOwn = headers.contains("If-None-Match") || headers.contains("If-Modified-Since")
     // A 304 to a partial response could not be matched to a newer representation.
-    let isAskable = entry.hasValidator && !isOwn && !headers.contains("Range") && entry.part == nil
+    let isAskable = entry.hasValidator && !isOwn && !headers.contains("Range") && !entry.isPartial
     return isAskable ? decision : .fetch(index, reason)
   }
 
@@ -83,7 +92,7 @@ enum CacheDecision: Sendable, Equatable {
       }
       return nil
     }
-    return entry.part == nil ? nil : .incomplete
+    return entry.isPartial ? .incomplete : nil
   }
 
   /// Whether to use the entry, to use and refresh it, or to revalidate it, if that is possible.
@@ -127,12 +136,7 @@ enum CacheDecision: Sendable, Equatable {
     func times(_ index: Int) -> (Date, Date) {
       (entries[index].date ?? entries[index].responseTime, entries[index].responseTime)
     }
-    var best: Int?
-    for index in entries.indices where Selection.matches(entries[index], headers) {
-      if let other = best, times(index) <= times(other) { continue }
-      best = index
-    }
-    return best
+    return entries.indices.lazy.filter { Selection.matches(entries[$0], headers) }.max { times($0) < times($1) }
   }
 
   /// Whether an entry may replace the response of a server that failed at the time of the question.
@@ -146,13 +150,5 @@ enum CacheDecision: Sendable, Equatable {
     guard !asked.has("no-cache"), !asked.has("no-store") else { return false }
     guard let window = asked.seconds("stale-if-error") ?? control.seconds("stale-if-error") else { return false }
     return Freshness(entry, at: question.now).staleness <= TimeInterval(window)
-  }
-}
-
-extension CacheEntry {
-  /// Whether the rest of a partial response can be requested and appended (RFC 9111 §3.4).
-  var isExtensible: Bool {
-    guard let part, part.first == 0, Validators.strongTag(headers) != nil else { return false }
-    return part.complete.map { part.last < $0 - 1 } ?? true
   }
 }

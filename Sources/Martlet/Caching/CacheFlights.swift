@@ -28,21 +28,18 @@ final class CacheFlights: Sendable {
   }
 
   struct Key: Hashable {
-    let query: CacheQuery
     let hash: Int
+    private let url: String
+    private let owner: String?
+    private let headers: HTTPHeaders
 
     init(_ query: CacheQuery) {
+      (url, owner, headers) = (query.url, query.owner, query.headers)
       var hasher = Hasher()
-      hasher.combine(query.url)
-      hasher.combine(query.owner)
-      hasher.combine(query.headers)
-      self.query = query
+      hasher.combine(url)
+      hasher.combine(owner)
+      hasher.combine(headers)
       hash = hasher.finalize()
-    }
-
-    static func == (left: Key, right: Key) -> Bool {
-      left.hash == right.hash && left.query.url == right.query.url && left.query.owner == right.query.owner
-        && left.query.headers == right.query.headers
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }
@@ -63,26 +60,24 @@ final class CacheFlights: Sendable {
   }
 
   final class Flight: Sendable {
-    fileprivate let result = SharedResult<End>()
+    fileprivate let result = Promise<End>()
     /// Whether the head of a response has arrived that will be stored.
     fileprivate let hasHead = Atomic(false)
 
     /// Waits for the end of the leading request; `nil` after the patience.
     func wait(_ patience: Patience, _ timeline: Timeline, _ abortSource: AbortSource) async throws -> End? {
-      let once = OneShot<End?>()
-      let waiter = Task { [result] in once.resolve(.success(try? await result.value())) }
-      let sleeper = Task { [self] in
-        guard (try? await timeline.watchUntil(patience.head)) != nil else { return }
-        if hasHead.load(ordering: .relaxed), (try? await timeline.watchUntil(patience.body)) == nil { return }
-        once.resolve(.success(nil))
+      try await withAbort(abortSource) { [self] in
+        try await race(
+          of: End?.self,
+          [
+            { [result] in try await result.value() },
+            { [self] in
+              try await timeline.watchUntil(patience.head)
+              if hasHead.load(ordering: .relaxed) { try await timeline.watchUntil(patience.body) }
+              return nil
+            },
+          ])
       }
-      let token = abortSource.onAbort { once.resolve(.failure($0)) }
-      defer {
-        waiter.cancel()
-        sleeper.cancel()
-        abortSource.remove(token)
-      }
-      return try await once.value()
     }
   }
 

@@ -25,44 +25,64 @@ struct CacheIdentity: Sendable, Hashable {
   let isLasting: Bool
 }
 
-/// A stored response that may serve a request.
-struct CacheCandidate: Sendable {
-  private struct Parts {
-    var record: CacheRecord
-    var entry: CacheEntry
-  }
+/// The key of a stored response.
+///
+/// Each URL has one key with an empty detail; its record lists the other keys of the URL. The detail of the others has
+/// the owner and the request fields that selected the response.
+struct CacheKey: Sendable, Hashable {
+  /// The normalized URL, without userinfo and fragment.
+  var url: String
+  /// The part that distinguishes keys of the same URL; empty for the first.
+  var detail = ""
 
-  let shelf: any CacheShelf
-  let key: CacheKey
-  private var parts: Boxed<Parts>
-
-  init(shelf: any CacheShelf, key: CacheKey, record: CacheRecord, entry: CacheEntry) {
-    self.shelf = shelf
-    self.key = key
-    parts = Boxed(Parts(record: record, entry: entry))
-  }
-
-  var record: CacheRecord {
-    get { parts.value.record }
-    _modify { yield &parts.value.record }
-  }
-
-  var entry: CacheEntry {
-    get { parts.value.entry }
-    _modify { yield &parts.value.entry }
-  }
+  /// A name that does not reveal the URL: 40 hexadecimal digits of a SHA-256.
+  var digest: String { SHA2.sha256(Array("\(url)\n\(detail)".utf8)).prefix(20).hexadecimal }
 }
 
 extension CacheKey {
   /// The key of a response that depends on header fields or has an owner.
   init(_ query: CacheQuery, _ names: [String], generation: UInt64) {
     let values = Selection.selectors(names, of: query.headers)
-    var detail = "\(generation)\n\(query.owner ?? "")"
-    for name in names {
-      // Lengths make the encoding unambiguous.
-      detail += "\n\(name):\(values[name].map { "\($0.utf8.count):\($0)" } ?? "-")"
-    }
+    var detail = "\(generation)\n\(Self.exact(query.owner))"
+    for name in names { detail += "\n\(name):\(Self.exact(values[name]))" }
     self.init(url: query.url, detail: detail)
+  }
+
+  /// A text with its length, because programs choose owners that may contain any character.
+  private static func exact(_ text: String?) -> String {
+    text.map { "\($0.utf8.count):\($0)" } ?? "-"
+  }
+}
+
+/// A stored response that may serve a request.
+struct CacheCandidate: Sendable {
+  private struct Parts {
+    var entry: CacheEntry
+    let index: CacheIndex?
+    let body: CachedBody
+  }
+
+  let shelf: any CacheShelf
+  let key: CacheKey
+  private var parts: Boxed<Parts>
+
+  /// `nil` if the record has no response.
+  init?(_ shelf: any CacheShelf, _ key: CacheKey, _ record: CacheRecord) {
+    guard let entry = record.entry else { return nil }
+    (self.shelf, self.key) = (shelf, key)
+    parts = Boxed(Parts(entry: entry, index: record.index, body: record.body))
+  }
+
+  var body: CachedBody { parts.value.body }
+
+  var entry: CacheEntry {
+    get { parts.value.entry }
+    _modify { yield &parts.value.entry }
+  }
+
+  /// Stores the response again after a change of its entry.
+  func save() async throws {
+    try await shelf.store(CacheRecord(index: parts.value.index, entry: entry, body: body), key)
   }
 }
 
@@ -73,16 +93,12 @@ extension CacheShelf {
     let first = CacheKey(url: query.url)
     guard let record = try await record(first) else { return [] }
     var found: [CacheCandidate] = []
-    if query.owner == nil, let entry = record.entry {
-      found.append(CacheCandidate(shelf: self, key: first, record: record, entry: entry))
-    }
+    if query.owner == nil, let candidate = CacheCandidate(self, first, record) { found.append(candidate) }
     guard let index = record.index else { return found }
     for names in index.selections {
       let key = CacheKey(query, names, generation: index.generation)
-      guard let record = try await self.record(key), let entry = record.entry else { continue }
-      // The key implies this, but a custom store may return a wrong record.
-      guard entry.identity == query.owner else { continue }
-      found.append(CacheCandidate(shelf: self, key: key, record: record, entry: entry))
+      guard let record = try await self.record(key), let candidate = CacheCandidate(self, key, record) else { continue }
+      found.append(candidate)
     }
     return found
   }
@@ -91,17 +107,17 @@ extension CacheShelf {
   func put(_ entry: CacheEntry, _ body: CachedBody, _ query: CacheQuery) async throws {
     let names = Selection.names(entry.headers) ?? []
     let first = CacheKey(url: query.url)
-    let known = try await record(first)
+    var known = try await record(first) ?? CacheRecord()
     if query.owner == nil, names.isEmpty {
-      return try await store(CacheRecord(index: known?.index, entry: entry, body: body), first)
+      return try await store(CacheRecord(index: known.index, entry: entry, body: body), first)
     }
-    var index = known?.index ?? CacheIndex(generation: .random(in: 0...UInt64.max))
+    var index = known.index ?? CacheIndex(generation: .random(in: 0...UInt64.max))
     if !index.selections.contains(names) {
       index.selections.append(names)
       if index.selections.count > CacheIndex.maximumSelections { index.selections.removeFirst() }
-      try await store(CacheRecord(index: index, entry: known?.entry, body: known?.body ?? .data(Data())), first)
+      known.index = index
+      try await store(known, first)
     }
-    let key = CacheKey(query, names, generation: index.generation)
-    try await store(CacheRecord(entry: entry, body: body), key)
+    try await store(CacheRecord(entry: entry, body: body), CacheKey(query, names, generation: index.generation))
   }
 }

@@ -26,10 +26,21 @@ enum CachedBody: Sendable {
   case data(Data)
   case file(DiskFile)
 
+  /// The maximum size of the chunks in which a file is read.
+  static let pieceBytes = 256 << 10
+
   var count: Int64 {
     switch self {
     case .data(let data): Int64(data.count)
     case .file(let file): file.count
+    }
+  }
+
+  /// The bytes from an offset up to an end; from a file, at most ``pieceBytes`` of them.
+  func piece(from offset: Int64, upTo end: Int64) throws(HTTPError) -> Data {
+    switch self {
+    case .data(let data): data.dropFirst(Int(offset)).prefix(Int(end - offset))
+    case .file(let file): try file.read(from: offset, count: Int(min(Int64(Self.pieceBytes), end - offset)))
     }
   }
 }

@@ -6,109 +6,89 @@ import Foundation
 /// A body that is not read to its end is discarded.
 final class CacheRecorder: Sendable {
   private struct State {
+    /// The chunks that are in memory: all of them, or none.
     var pieces: [Data] = []
     var count: Int64 = 0
     var sink: DiskSink?
-    /// Whether the shelf has no sinks.
-    var isInMemory = false
-    var isOver = false
   }
 
   private let shelf: any CacheShelf
-  private let expected: Int64?
-  private let commit: @Sendable (CachedBody) async throws -> Void
+  private let commit: @Sendable (CachedBody) async throws -> Bool
   private let report: @Sendable (String) -> Void
   private let lease: CacheFlights.Lease?
-  private let state = Locked(State())
+  /// `nil` while a chunk is written, which happens outside the lock, and after the end.
+  private let state = Locked<State?>(State())
 
   /// The maximum size of a body that stays in memory until it is stored.
   private static let memoryBytes: Int64 = 1 << 20
 
-  /// The end of the recording ends `lease`; `report` receives the reason if the response is not stored.
+  /// The end of the recording ends `lease`.
+  ///
+  /// `commit` stores a complete body, or returns `false` for one that may be truncated. `report` receives the error that
+  /// prevents the storing.
   init(
-    _ shelf: any CacheShelf, expected: Int64?, _ lease: CacheFlights.Lease?,
-    commit: @escaping @Sendable (CachedBody) async throws -> Void, report: @escaping @Sendable (String) -> Void
+    _ shelf: any CacheShelf, _ lease: CacheFlights.Lease?,
+    commit: @escaping @Sendable (CachedBody) async throws -> Bool, report: @escaping @Sendable (String) -> Void
   ) {
     self.shelf = shelf
-    self.expected = expected
     self.lease = lease
     self.commit = commit
     self.report = report
   }
 
-  deinit { giveUp(nil) }
+  deinit { giveUp() }
 
   /// Takes the next chunk; called by one reader, sequentially.
   func take(_ piece: Data) {
-    // Files are written outside the lock.
-    let step: (pieces: [Data], sink: DiskSink?)? = state.withLock { state in
-      guard !state.isOver else { return nil }
-      state.count += Int64(piece.count)
-      guard state.count <= shelf.maximumBodyBytes else { return ([], nil) }
-      if let sink = state.sink { return ([piece], sink) }
-      state.pieces.append(piece)
-      guard state.count > Self.memoryBytes, !state.isInMemory else { return nil }
-      return (state.pieces, nil)
-    }
-    guard let step else { return }
-    guard !step.pieces.isEmpty else {
-      return giveUp("the body is larger than the cache takes (\(shelf.maximumBodyBytes) bytes)")
-    }
+    guard var now = state.withLock({ $0.take() }) else { return }
     do {
-      if let sink = step.sink { return try sink.write(piece) }
-      let sink = try shelf.makeSink()
-      for piece in step.pieces { try sink?.write(piece) }
-      state.withLock { state in
-        if sink == nil { state.isInMemory = true } else { state.pieces = [] }
-        state.sink = sink
-      }
+      try add(piece, to: &now)
+      state.withLock { [now] in $0 = now }
     } catch {
-      giveUp(Self.text(error))
+      fail(error)
     }
+  }
+
+  private func add(_ piece: Data, to now: inout State) throws {
+    now.count += Int64(piece.count)
+    guard now.count <= shelf.maximumBodyBytes else {
+      throw HTTPError(.file, "the body is larger than the cache takes (\(shelf.maximumBodyBytes) bytes)")
+    }
+    if try now.sink?.write(piece) != nil { return }
+    now.pieces.append(piece)
+    guard now.count > Self.memoryBytes, var sink = try shelf.makeSink() else { return }
+    for piece in now.pieces { try sink.write(piece) }
+    (now.pieces, now.sink) = ([], sink)
   }
 
   /// Stores the response at the end of its body.
   func finish() async {
-    guard let state = end() else { return }
+    guard let state = state.withLock({ $0.take() }) else { return }
     do {
-      guard expected == nil || expected == state.count else { return lease?.end(.notStored) ?? () }
-      let body: CachedBody
-      if let sink = state.sink {
-        body = try sink.finish()
-      } else if state.pieces.count == 1 {
-        body = .data(state.pieces[0])
-      } else {
-        // Joining the sequence would copy it byte by byte.
-        var data = Data(capacity: Int(clamping: state.count))
-        for piece in state.pieces { data.append(piece) }
-        body = .data(data)
-      }
-      try await commit(body)
-      lease?.end(.stored)
+      let isStored = try await commit(state.sink?.finish() ?? .data(Self.joined(state.pieces)))
+      lease?.end(isStored ? .stored : .notStored)
     } catch {
-      report(Self.text(error))
-      lease?.end(.notStored)
+      fail(error)
     }
   }
 
-  func giveUp(_ problem: String?) {
-    guard let state = end() else { return }
-    state.sink?.discard()
-    if let problem { report(problem) }
-    lease?.end(problem == nil ? .left : .notStored)
+  /// Discards the body, because it is not read to its end.
+  func giveUp() {
+    guard state.withLock({ $0.take() }) != nil else { return }
+    lease?.end(.left)
   }
 
-  /// Ends the recording; returns what it had, or `nil` if it was over.
-  private func end() -> State? {
-    state.withLock { state in
-      guard !state.isOver else { return nil }
-      defer { state = State(isOver: true) }
-      return state
-    }
+  private func fail(_ error: any Error) {
+    report((error as? HTTPError)?.message ?? InvalidInput.printable("\(type(of: error))"))
+    lease?.end(.notStored)
   }
 
-  private static func text(_ error: any Error) -> String {
-    (error as? HTTPError)?.message ?? InvalidInput.printable("\(type(of: error))")
+  private static func joined(_ pieces: [Data]) -> Data {
+    guard pieces.count != 1 else { return pieces[0] }
+    // Joining the sequence would copy it byte by byte.
+    var data = Data(capacity: pieces.reduce(0) { $0 + $1.count })
+    for piece in pieces { data.append(piece) }
+    return data
   }
 }
 
@@ -128,7 +108,7 @@ extension ResponseBody {
             return piece
           }
         } catch {
-          recorder.giveUp(nil)
+          recorder.giveUp()
           throw error
         }
         await recorder.finish()

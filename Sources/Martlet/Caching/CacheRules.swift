@@ -14,7 +14,31 @@ enum CacheRules {
       || [302, 303, 307, 400, 401, 403, 406, 409, 429, 500, 502, 503, 504].contains(status)
   }
 
-  typealias Refusal = Explanation.Cache.Refusal
+  /// Why a response was not stored.
+  enum Refusal: String, Error, ExplainedReason {
+    case neverWrite, status, requestForbids, responseForbids, variesByEverything, saysNothing, useless, unknownPart
+    case failure, lessThanStored
+
+    var wording: Explanation.Wording {
+      switch self {
+      case .neverWrite: (rawValue, "the policy is neverWrite")
+      case .status: (rawValue, "its status is not final, or has caching rules that this cache does not know")
+      case .requestForbids: (rawValue, "the request has no-store")
+      case .responseForbids: (rawValue, "it has no-store")
+      case .variesByEverything: (rawValue, "it varies by everything (Vary: *)")
+      case .saysNothing: (rawValue, "nothing says that it may be stored")
+      case .useless: (rawValue, "it has neither a lifetime nor a validator")
+      case .unknownPart: (rawValue, "it is partial, without a usable Content-Range")
+      case .failure: (rawValue, "it was truncated, too large, or could not be written")
+      case .lessThanStored: (rawValue, "more of the same representation is stored already")
+      }
+    }
+
+    var section: String? { self == .neverWrite || self == .failure ? nil : "RFC 9111 §3" }
+
+    /// The decision not to store it.
+    var decision: Explanation.Decision { .init("cache.notStored", "the response was not stored", because: self) }
+  }
 
   /// The reason why a private cache must not store a response, or `nil` (RFC 9111 §3).
   static func refusal(
@@ -71,7 +95,7 @@ enum CacheRules {
   /// Otherwise other tags would hide its date (RFC 9110 §13.1.3).
   static func conditions(_ entries: [CacheEntry], asked: Int) -> [String] {
     guard entries[asked].entityTag != nil else { return [] }
-    return Array(Set(entries.lazy.filter { $0.part == nil }.compactMap(\.entityTag))).sorted()
+    return Array(Set(entries.lazy.filter { !$0.isPartial }.compactMap(\.entityTag))).sorted()
   }
 
   /// The entries that a 304 confirms (RFC 9111 §4.3.4).

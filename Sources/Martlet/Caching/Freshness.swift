@@ -76,21 +76,3 @@ struct Freshness: Sendable, Equatable {
     return (min(max(0, guess), maximumGuess), .heuristic)
   }
 }
-
-extension Explanation.Freshness {
-  init(_ freshness: Freshness) {
-    age = Self.seconds(freshness.age)
-    lifetime = Self.seconds(freshness.lifetime)
-    basis =
-      switch freshness.basis {
-      case .program: .program
-      case .maximumAge: .maximumAge
-      case .expires: .expires
-      case .heuristic: .heuristic
-      case .none: .missing
-      }
-    isFresh = freshness.isFresh
-  }
-
-  private static func seconds(_ time: TimeInterval) -> Int { Int(exactly: time.rounded(.down)) ?? .max }
-}

@@ -4,22 +4,19 @@ import Foundation
 /// Records in memory, with eviction of the least recently used.
 final class MemoryShelf: CacheShelf {
   fileprivate struct State {
-    var items: [CacheKey: Int] = [:]
-    var slots: [Slot] = []
-    var free: [Int] = []
-    /// The ends of the list in order of use.
-    var newest: Int?
-    var oldest: Int?
+    var items: [CacheKey: Item] = [:]
+    /// The uses in their order; only the last use of each record counts.
+    var uses = FirstInFirstOut<(key: CacheKey, number: UInt64)>()
+    /// The number of the last use; an unused record has 0.
+    var lastUse: UInt64 = 1
     var bytes: Int64 = 0
   }
 
-  /// A record in the list in order of use.
-  fileprivate struct Slot {
-    var key: CacheKey
+  fileprivate struct Item {
     var record: CacheRecord
     var cost: Int64
-    var newer: Int?
-    var older: Int?
+    /// The number of its last use.
+    var use: UInt64 = 0
   }
 
   let limit: Int64
@@ -33,37 +30,34 @@ final class MemoryShelf: CacheShelf {
 
   var isSurelyEmpty: Bool { state.withLock { $0.items.isEmpty } }
 
-  func record(_ key: CacheKey) -> CacheRecord? {
-    state.withLock { state in
-      guard let place = state.items[key] else { return nil }
-      state.touch(place)
-      return state.slots[place].record
-    }
-  }
+  func record(_ key: CacheKey) -> CacheRecord? { state.withLock { $0.use(key) } }
 
   func store(_ record: CacheRecord, _ key: CacheKey) {
     let cost = Self.cost(record, key)
     // Released after unlocking.
-    let dropped: [CacheRecord] = state.withLock { state in
-      var dropped: [CacheRecord] = []
-      if let place = state.items[key] { dropped.append(state.remove(place)) }
+    let dropped: [CacheRecord?] = state.withLock { state in
+      var dropped = [state.remove(key)]
       guard cost <= limit else { return dropped }
-      while state.bytes + cost > limit, let place = state.oldest { dropped.append(state.remove(place)) }
-      state.insert(key, record, cost)
+      while state.bytes + cost > limit, let use = state.uses.popFirst() {
+        if state.items[use.key]?.use == use.number { dropped.append(state.remove(use.key)) }
+      }
+      state.items[key] = Item(record: record, cost: cost)
+      state.bytes += cost
+      _ = state.use(key)
       return dropped
     }
     _ = dropped
   }
 
   func remove(_ key: CacheKey) {
-    let dropped = state.withLock { state in state.items[key].map { state.remove($0) } }
+    let dropped = state.withLock { $0.remove(key) }
     _ = dropped
   }
 
   func removeAll() {
     let dropped = state.withLock { state in
       defer { state = State() }
-      return state.slots
+      return state.items
     }
     _ = dropped
   }
@@ -71,7 +65,7 @@ final class MemoryShelf: CacheShelf {
   func makeSink() -> DiskSink? { nil }
 
   func contents() -> [(key: CacheKey, record: CacheRecord)] {
-    state.withLock { state in state.items.values.map { (state.slots[$0].key, state.slots[$0].record) } }
+    state.withLock { state in state.items.map { ($0.key, $0.value.record) } }
   }
 
   func usage() -> (bytes: Int64, records: Int) { state.withLock { ($0.bytes, $0.items.count) } }
@@ -87,48 +81,26 @@ final class MemoryShelf: CacheShelf {
 }
 
 extension MemoryShelf.State {
-  fileprivate mutating func insert(_ key: CacheKey, _ record: CacheRecord, _ cost: Int64) {
-    let slot = MemoryShelf.Slot(key: key, record: record, cost: cost)
-    let place: Int
-    if let last = free.popLast() {
-      place = last
-      slots[place] = slot
-    } else {
-      place = slots.count
-      slots.append(slot)
+  /// Notes a use of a record, and returns the record.
+  fileprivate mutating func use(_ key: CacheKey) -> CacheRecord? {
+    guard let place = items.index(forKey: key) else { return nil }
+    if items.values[place].use != lastUse {
+      lastUse += 1
+      items.values[place].use = lastUse
+      uses.append((key, lastUse))
+      // Keep the table of uses proportional to the number of records.
+      if uses.count > 2 * items.count + 64 {
+        var counting = FirstInFirstOut<(key: CacheKey, number: UInt64)>()
+        for use in uses.all where items[use.key]?.use == use.number { counting.append(use) }
+        uses = counting
+      }
     }
-    items[key] = place
-    bytes += cost
-    link(place)
+    return items.values[place].record
   }
 
-  fileprivate mutating func touch(_ place: Int) {
-    guard newest != place else { return }
-    unlink(place)
-    link(place)
-  }
-
-  fileprivate mutating func remove(_ place: Int) -> CacheRecord {
-    unlink(place)
-    let slot = slots[place]
-    items[slot.key] = nil
-    bytes -= slot.cost
-    slots[place].record = CacheRecord()
-    free.append(place)
-    return slot.record
-  }
-
-  private mutating func link(_ place: Int) {
-    slots[place].older = newest
-    slots[place].newer = nil
-    if let newest { slots[newest].newer = place }
-    newest = place
-    if oldest == nil { oldest = place }
-  }
-
-  private mutating func unlink(_ place: Int) {
-    let (newer, older) = (slots[place].newer, slots[place].older)
-    if let newer { slots[newer].older = older } else { newest = older }
-    if let older { slots[older].newer = newer } else { oldest = newer }
+  fileprivate mutating func remove(_ key: CacheKey) -> CacheRecord? {
+    guard let item = items.removeValue(forKey: key) else { return nil }
+    bytes -= item.cost
+    return item.record
   }
 }

@@ -189,7 +189,7 @@ extension ResponseCache {
   public func remove(where matches: (StoredResponse) -> Bool) async throws {
     for shelf in shelves {
       for (key, record) in try await shelf.contents() {
-        guard let entry = record.entry, let response = StoredResponse(entry), matches(response) else { continue }
+        guard let response = StoredResponse(key, record), matches(response) else { continue }
         if let index = record.index {
           // Keep the other responses for the URL.
           try await shelf.store(CacheRecord(index: index), key)
@@ -208,7 +208,7 @@ extension ResponseCache {
     get async throws {
       var all: [StoredResponse] = []
       for shelf in shelves {
-        all += try await shelf.contents().compactMap { $0.record.entry.flatMap { StoredResponse($0) } }
+        all += try await shelf.contents().compactMap { StoredResponse($0.key, $0.record) }
       }
       return all
     }
@@ -231,8 +231,8 @@ extension ResponseCache {
 }
 
 extension ResponseCache.StoredResponse {
-  init?(_ entry: CacheEntry) {
-    guard let url = URL(string: entry.url) else { return nil }
+  init?(_ key: CacheKey, _ record: CacheRecord) {
+    guard let entry = record.entry, let url = URL(string: key.url) else { return nil }
     self.url = url
     status = HTTPStatus(rawValue: entry.status)
     headers = entry.headers

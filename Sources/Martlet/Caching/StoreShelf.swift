@@ -70,17 +70,13 @@ final class StoreShelf: CacheShelf {
     if patience == Self.patience, isResting {
       throw HTTPError(.file, "the store of the cache did not answer lately")
     }
-    let once = OneShot<R>()
-    let worker = Task { [store] in
-      do { once.resolve(.success(try await work(store))) } catch { once.resolve(.failure(error)) }
-    }
+    let limit = AbortSource()
     let sleeper = Task { [self, timeline = timeline.withLock { $0 }] in
       guard (try? await timeline.watch(patience)) != nil else { return }
       rest.withLock { $0 = (timeline.now() + Self.restLength, timeline) }
-      once.resolve(.failure(HTTPError(.file, "the store of the cache did not answer within \(patience)")))
-      worker.cancel()
+      limit.abort(HTTPError(.file, "the store of the cache did not answer within \(patience)"))
     }
     defer { sleeper.cancel() }
-    return try await once.value()
+    return try await withAbort(limit) { [store] in try await work(store) }
   }
 }

@@ -13,7 +13,7 @@ import Foundation
 ///                         ended ─▶ is removed from the registry and notifies its watchers, once
 /// ```
 package final class Call: Watched {
-  fileprivate struct State {
+  struct State {
     var stage = RequestEvent.State.running
     var startedAt: Duration
     var attempts: [HTTPResponse.Attempt] = []
@@ -30,24 +30,24 @@ package final class Call: Watched {
     var history: [RequestEvent] = []
     /// Boxed, because most calls have none.
     var explanation: Boxed<Explanation>?
-    var events: [Int: AsyncStream<RequestEvent>.Continuation] = [:]
-    var progressStreams: [Int: AsyncStream<TransferProgress>.Continuation] = [:]
+    /// Created for the first stream, because most calls have none.
+    var events: Broadcast<RequestEvent>?
+    var progressStreams: Broadcast<TransferProgress>?
     var progressWatchers: [@Sendable (TransferProgress) -> Void] = []
-    var nextWatcher = 0
     var onSettled: [@Sendable () -> Void] = []
     var deliveries = 0
     var isSilenced = false
     var isAborted = false
 
-    var hasWatchers: Bool { !progressStreams.isEmpty || !progressWatchers.isEmpty }
+    var hasWatchers: Bool { progressStreams?.isWatched ?? false || !progressWatchers.isEmpty }
     var isSettled: Bool { stage.isEnded && deliveries == 0 }
   }
 
   let id: RequestID
   let core: ClientCore
   let settings: ClientSettings
-  let request: HTTPRequest
-  let host: String
+  /// The first request.
+  let first: Hop
   let credential: CallCredential?
   let options: ResolvedOptions
   let endpoint: (any Endpoint.Type)?
@@ -69,18 +69,17 @@ package final class Call: Watched {
   let place = Place()
   let watchPlace = Place()
 
-  private let state: Locked<State>
+  let state: Locked<State>
 
   init(
-    id: RequestID, core: ClientCore, settings: ClientSettings, request: HTTPRequest, host: String,
-    credential: CallCredential?, options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?,
+    id: RequestID, core: ClientCore, settings: ClientSettings, first: Hop, credential: CallCredential?,
+    options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?,
     isManaged: Bool, observer: (any CallObserver)? = nil
   ) {
     self.id = id
     self.core = core
     self.settings = settings
-    self.request = request
-    self.host = host
+    self.first = first
     self.credential = credential
     self.options = options
     self.endpoint = endpoint
@@ -93,11 +92,12 @@ package final class Call: Watched {
     deadline = Deadline.current.map { CallDeadline($0, core.timeline) }
     watch =
       settings.instruments == nil && trace == nil
-      ? nil : CallWatch(id, request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
+      ? nil : CallWatch(id, first.request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
-    state = Locked(State(startedAt: start, current: request))
+    state = Locked(State(startedAt: start, current: first.request))
   }
 
+  var request: HTTPRequest { first.request }
   var timeouts: TimeoutPolicy { options.timeouts }
   var tag: String? { options.source.tag }
   var stage: RequestEvent.State { state.withLock { $0.stage } }
@@ -194,9 +194,7 @@ package final class Call: Watched {
   }
 
   private func terminate(_ end: RequestEvent.End, response: HTTPResponse?, isAbort: Bool) -> Bool {
-    typealias Watchers = (
-      [Int: AsyncStream<RequestEvent>.Continuation], [Int: AsyncStream<TransferProgress>.Continuation]
-    )
+    typealias Watchers = (events: Broadcast<RequestEvent>?, progress: Broadcast<TransferProgress>?)
     let (watchers, actions): (Watchers?, [@Sendable () -> Void]) = state.withLock { state in
       guard !state.stage.isEnded else { return (nil, []) }
       state.stage = .ended(end)
@@ -206,21 +204,14 @@ package final class Call: Watched {
         state.response = response.map { Boxed($0) }
         state.history.append(.ended(end))
       }
-      defer {
-        state.events = [:]
-        state.progressStreams = [:]
-        state.progressWatchers = []
-      }
+      defer { (state.events, state.progressStreams, state.progressWatchers) = (nil, nil, []) }
       return ((state.events, state.progressStreams), state.takeSettled())
     }
-    guard let (events, progressStreams) = watchers else { return false }
+    guard let watchers else { return false }
     tellInstruments(.ended(end), isLate: true)
     core.leave(self, end)
-    for stream in events.values {
-      stream.yield(.ended(end))
-      stream.finish()
-    }
-    for stream in progressStreams.values { stream.finish() }
+    watchers.events?.finish(.ended(end))
+    watchers.progress?.finish()
     for action in actions { action() }
     return true
   }
@@ -264,9 +255,10 @@ package final class Call: Watched {
     guard now >= end else { return end }
     let phase = currentPhase()
     var error = endError
+    let message = error.message
     error.phase = phase
     error.mayHaveReachedServer = !attempts.isEmpty || phase != .queued && phase != .connecting
-    note(.limit(.time(error.message)))
+    decided("limit.time", message)
     complete(&error)
     abort(error)
     return nil
@@ -287,45 +279,6 @@ package final class Call: Watched {
   }
 
   // MARK: What happens on the way
-
-  func report(_ stage: RequestEvent.State) {
-    let isChanged = state.withLock {
-      guard !$0.stage.isEnded else { return false }
-      $0.stage = stage
-      return true
-    }
-    guard isChanged else { return }
-    if case .waiting(let reason) = stage { emit(.waiting(reason)) }
-    core.activityChanged()
-  }
-
-  /// Records a decision, for the explanation of the call.
-  func note(_ decision: Explanation.Decision) {
-    let time = elapsed
-    let entry: Explanation.Entry? = state.withLock { state in
-      guard !state.stage.isEnded else { return nil }
-      // A recorded attempt is over; with a delay, the next one has begun.
-      let isNext = state.attempts.last.map { $0.delay != nil } ?? true
-      let entry = Explanation.Entry(
-        decision: decision, hop: state.redirects.count, attempt: state.attempts.count + (isNext ? 1 : 0), time: time)
-      let limit = explains ? Explanation.limit : Explanation.ownLimit
-      if state.explanation == nil { state.explanation = Boxed(Explanation()) }
-      state.explanation?.value.add(entry, limit: limit)
-      return entry
-    }
-    if let entry { tellInstruments(.decision(entry)) }
-  }
-
-  func record(_ attempt: HTTPResponse.Attempt) { state.withLock { $0.attempts.append(attempt) } }
-
-  func record(_ hop: HTTPResponse.Redirect) {
-    state.withLock {
-      $0.redirects.append(hop)
-      // Only the attempts at the last hop count.
-      $0.attempts = []
-    }
-    emit(.redirected(hop))
-  }
 
   func setCurrent(_ request: HTTPRequest, _ exchange: ExchangeControl) {
     let previous = state.withLock { state in
@@ -370,7 +323,7 @@ package final class Call: Watched {
     if hasListener || isManaged { await tellLastToWatchers(succeeded: succeeded) }
   }
 
-  @inline(never) private func tellLastToWatchers(succeeded: Bool) async {
+  private func tellLastToWatchers(succeeded: Bool) async {
     let now = core.timeline.now()
     let isMine: Bool? = state.withLock {
       guard !$0.stage.isEnded, let last = $0.ledger.last(succeeded: succeeded, now: now) else { return nil }
@@ -414,71 +367,37 @@ package final class Call: Watched {
   /// Delivers pending progress in order and without the lock.
   private func tell() {
     while true {
-      let (next, streams, watchers) = state.withLock { ($0.telling.next(), $0.progressStreams, $0.progressWatchers) }
+      let (next, watchers) = state.withLock { state in
+        let next = state.telling.next()
+        // Under the lock, because otherwise a stream that begins now could get newer progress first.
+        if let progress = next.0 { state.progressStreams?.yield(progress) }
+        return (next, state.progressWatchers)
+      }
       guard let progress = next.0 else {
         next.1?.resume()
         return
       }
-      for stream in streams.values { stream.yield(progress) }
       for watcher in watchers { watcher(progress) }
       options.source.onProgress?(progress)
       observer?.call(id, didMove: progress)
     }
   }
 
-  func emit(_ event: RequestEvent) {
-    guard isManaged else { return }
-    let streams: [Int: AsyncStream<RequestEvent>.Continuation] = state.withLock {
-      guard !$0.stage.isEnded else { return [:] }
-      // A policy may allow many redirects and attempts.
-      if $0.history.count < 256 { $0.history.append(event) }
-      return $0.events
-    }
-    for stream in streams.values { stream.yield(event) }
-    observer?.call(id, did: event)
-  }
-
   // MARK: Watchers
 
   func eventStream() -> AsyncStream<RequestEvent> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(512)) { continuation in
-      let (history, id): ([RequestEvent], Int?) = state.withLock {
-        guard !$0.stage.isEnded else { return ($0.history, nil) }
-        $0.nextWatcher += 1
-        $0.events[$0.nextWatcher] = continuation
-        // Yielded under the lock, because otherwise an event could overtake the history.
-        for event in $0.history { continuation.yield(event) }
-        return ([], $0.nextWatcher)
-      }
-      guard let id else {
-        for event in history { continuation.yield(event) }
-        continuation.finish()
-        return
-      }
-      continuation.onTermination = { [weak self] _ in
-        let removed = self?.state.withLock { $0.events.removeValue(forKey: id) }
-        _ = removed
-      }
+    state.withLock { state in
+      let events = state.events ?? Broadcast(isOver: state.stage.isEnded)
+      if !state.stage.isEnded { state.events = events }
+      return events.stream(.bufferingNewest(512), first: state.history)
     }
   }
 
   func progressStream() -> AsyncStream<TransferProgress> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let (progress, id): (TransferProgress, Int?) = state.withLock {
-        guard !$0.stage.isEnded else { return ($0.ledger.progress, nil) }
-        $0.nextWatcher += 1
-        $0.progressStreams[$0.nextWatcher] = continuation
-        return ($0.ledger.progress, $0.nextWatcher)
-      }
-      continuation.yield(progress)
-      guard let id else {
-        continuation.finish()
-        return
-      }
-      continuation.onTermination = { [weak self] _ in
-        let removed = self?.state.withLock { $0.progressStreams.removeValue(forKey: id) }
-        _ = removed
-      }
+    state.withLock { state in
+      let streams = state.progressStreams ?? Broadcast(isOver: state.stage.isEnded)
+      if !state.stage.isEnded { state.progressStreams = streams }
+      return streams.stream(.bufferingNewest(1), first: [state.ledger.progress])
     }
   }
 }

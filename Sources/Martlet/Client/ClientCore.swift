@@ -12,8 +12,7 @@ package final class ClientCore: Sendable {
     /// Calls whose callbacks have not run yet.
     var delivering: [RequestID: Call] = [:]
     var work: [ObjectIdentifier: any ClientWork] = [:]
-    var foreign: [Int: String] = [:]
-    var nextForeign = 0
+    var foreign = Slots<String>()
     var isClosed = false
     var totals = ActivityMonitor.Totals()
     /// The number of times that the client became idle, even for a moment.
@@ -21,11 +20,6 @@ package final class ClientCore: Sendable {
     var lastUse = Duration.zero
 
     var isIdle: Bool { calls.isEmpty && foreign.isEmpty }
-
-    mutating func left() -> Bool {
-      if isIdle { rests += 1 }
-      return isIdle
-    }
   }
 
   private static let numbers = Atomic<UInt64>(0)
@@ -41,7 +35,7 @@ package final class ClientCore: Sendable {
   let outcomes = OutcomeHub()
   package let changes = ChangeSignal()
   /// The snapshot at the end of a client whose activity is watched.
-  let lastSnapshot = SharedResult<ActivityMonitor.Snapshot>()
+  let lastSnapshot = Promise<ActivityMonitor.Snapshot>()
   private let rest = ChangeSignal()
   let callSessions = CallSessions()
   private let state: Locked<State>
@@ -103,10 +97,7 @@ package final class ClientCore: Sendable {
   }
 
   /// Checks a request and registers its call; throws before anything is sent.
-  ///
-  /// Not inlined, like many functions below: an asynchronous function reserves space for all inlined code as long as a
-  /// request waits.
-  @inline(never) func begin(
+  func begin(
     _ asked: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
     isManaged: Bool, isHeld: Bool = false, observer: (any CallObserver)? = nil
   ) throws -> Call {
@@ -116,11 +107,12 @@ package final class ClientCore: Sendable {
     let id = ClientCore.nextID()
     var asked = asked
     if let name = settings.configuration.requestIDHeader { asked.headers[name] = "\(id)" }
-    let (request, host, credential) = try RequestGate.admit(
+    let (first, credential) = try RequestGate.admit(
       asked, settings: settings, options: resolved, credential: options.credential)
     let call = Call(
-      id: id, core: self, settings: settings, request: request, host: host, credential: credential, options: resolved,
-      endpoint: endpoint, retryOf: retryOf, isManaged: isManaged, observer: observer)
+      id: id, core: self, settings: settings, first: first, credential: credential, options: resolved,
+      endpoint: endpoint, retryOf: retryOf,
+      isManaged: isManaged, observer: observer)
     call.tellInstruments(.began)
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
@@ -129,11 +121,11 @@ package final class ClientCore: Sendable {
       return true
     }
     guard isOpen else {
-      let error = HTTPError(.clientClosed, "the client is drained and takes no new requests", request: request)
+      let error = HTTPError(.clientClosed, "the client is drained and takes no new requests", request: call.request)
       call.tellInstruments(.ended(.failed(error)))
       throw error
     }
-    if call.explains { RequestGate.explain(asked, call) }
+    if call.explains { RequestGate.explain(call) }
     if let deadline = call.deadline, deadline.deadline.hasPassed {
       var error = deadline.error
       error.phase = .queued
@@ -154,7 +146,7 @@ package final class ClientCore: Sendable {
   func launched(_ call: Call) {
     watchEnd(of: call)
     if hasOwnBudget { budget.countRequest(at: call.startedAt) } else { budget.countRequest() }
-    call.emit(.started)
+    call.report(.started)
     activityChanged()
   }
 
@@ -168,17 +160,25 @@ package final class ClientCore: Sendable {
   /// Removes an ended call from the registry.
   func leave(_ call: Call, _ end: RequestEvent.End) {
     watchdog.forget(call, at: call.watchPlace)
-    let now = timeline.now()
-    let isIdle = state.withLock {
+    finish {
       // The caller has another reference.
       _ = $0.calls.remove(at: call.place.number)
-      $0.lastUse = now
       switch end {
       case .succeeded: $0.totals.succeeded += 1
       case .failed: $0.totals.failed += 1
       case .cancelled: $0.totals.cancelled += 1
       }
-      return $0.left()
+    }
+  }
+
+  /// Removes a call or other activity, and notes whether the client is idle then.
+  private func finish(_ remove: @Sendable (inout State) -> Void) {
+    let now = timeline.now()
+    let isIdle = state.withLock {
+      remove(&$0)
+      $0.lastUse = now
+      if $0.isIdle { $0.rests += 1 }
+      return $0.isIdle
     }
     if isIdle { rest.signal() }
     activityChanged()
@@ -243,28 +243,14 @@ package final class ClientCore: Sendable {
   // MARK: Activity
 
   func enterForeign(_ name: String) -> Int {
-    let id = state.withLock {
-      $0.nextForeign += 1
-      $0.foreign[$0.nextForeign] = name
-      return $0.nextForeign
-    }
-    activityChanged()
-    return id
+    defer { activityChanged() }
+    return state.withLock { $0.foreign.add(name) }
   }
 
-  func leaveForeign(_ id: Int) {
-    let now = timeline.now()
-    let isIdle = state.withLock {
-      $0.foreign[id] = nil
-      $0.lastUse = now
-      return $0.left()
-    }
-    if isIdle { rest.signal() }
-    activityChanged()
-  }
+  func leaveForeign(_ place: Int) { finish { _ = $0.foreign.remove(at: place) } }
 
   func activity() -> (calls: [Call], foreign: [String], totals: ActivityMonitor.Totals) {
-    state.withLock { (Array($0.calls.all), Array($0.foreign.values), $0.totals) }
+    state.withLock { (Array($0.calls.all), Array($0.foreign.all), $0.totals) }
   }
 
   func didMove(sent: Int, received: Int, now: Duration) {

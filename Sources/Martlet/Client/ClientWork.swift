@@ -1,9 +1,14 @@
-/// Work that goes on after a request has ended, and that a drained client finishes, such as an outbox.
+/// Work that outlives requests and that `drain` completes, such as an outbox.
 protocol ClientWork: AnyObject, Sendable {
-  /// What a snapshot of the client shows of it.
+  /// The status for snapshots of the client's activity.
   var shown: any Sendable { get }
-  /// Takes nothing more.
+  /// Rejects new requests from now on.
   func beginClosing()
-  /// Finishes, and records what was done; gives up after a time.
+  /// Completes and records the work, within a time limit if there is one.
   func close(within timeout: Duration?) async
+}
+
+extension ClientCore {
+  /// The minimum time for cancelled work and its file operations to end.
+  static let workPatience = Duration.seconds(2)
 }

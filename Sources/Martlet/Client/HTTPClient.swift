@@ -1,8 +1,9 @@
 /// An HTTP client.
 ///
 /// Create a client once and keep it: it owns a connection pool, a configuration, and the registry of running requests.
-/// Sending does not go through the actor, so many requests can start at the same time. A client needs no shutdown;
-/// ``drain(timeout:)`` is for programs that are about to exit.
+/// The actor isolates no state: it keeps the changes of ``update(_:)`` in order. Sending does not go through it, so many
+/// requests can start at the same time. A client needs no shutdown; ``drain(timeout:)`` is for programs that are about to
+/// exit.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.baseURL = "https://api.example.com/v1" }

@@ -4,52 +4,30 @@ import MartletBase
 ///
 /// Releasing the handle does not affect the request.
 public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
-  private enum Origin: Sendable {
-    case call(Call)
-    case refused(HTTPRequest, any Error, RequestID, retryOf: RequestID?)
-  }
-
-  private let origin: Origin
-  private let result: SharedResult<Output>
+  let call: Call?
+  private let origin: any RequestOrigin
+  private let result: Promise<Output>
   private let again: @Sendable (RequestID?) -> RequestHandle<Output>
   /// Closures that attach the callbacks and the scope of this request to a repetition.
   private let followers = Locked<[@Sendable (RequestHandle<Output>) -> Void]>([])
+  private let isCancelled = Locked(false)
 
+  /// Creates a handle of a call, or of a request that the gate refused.
   init(
-    _ call: Call, _ result: SharedResult<Output>, _ again: @escaping @Sendable (RequestID?) -> RequestHandle<Output>
-  ) {
-    origin = .call(call)
-    self.result = result
-    self.again = again
-  }
-
-  /// Creates a handle for a request that the gate refused.
-  init(
-    refused request: HTTPRequest, _ error: any Error, retryOf: RequestID?, _ result: SharedResult<Output>,
+    _ origin: any RequestOrigin, _ result: Promise<Output>,
     _ again: @escaping @Sendable (RequestID?) -> RequestHandle<Output>
   ) {
-    origin = .refused(request, error, ClientCore.nextID(), retryOf: retryOf)
+    call = origin as? Call
+    self.origin = origin
     self.result = result
     self.again = again
   }
 
-  var call: Call? { if case .call(let call) = origin { call } else { nil } }
-
   /// The identifier of the call.
-  public var id: RequestID {
-    switch origin {
-    case .call(let call): call.id
-    case .refused(_, _, let id, _): id
-    }
-  }
+  public var id: RequestID { origin.id }
 
   /// The identifier of the call that this one repeats, or `nil`.
-  public var retryOf: RequestID? {
-    switch origin {
-    case .call(let call): call.retryOf
-    case .refused(_, _, _, let id): id
-    }
-  }
+  public var retryOf: RequestID? { origin.retryOf }
 
   /// The output of the request.
   ///
@@ -61,23 +39,13 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   }
 
   /// The state of the request.
-  public var state: RequestEvent.State {
-    switch origin {
-    case .call(let call): call.stage
-    case .refused(_, let error, _, _): .ended(.failed(error))
-    }
-  }
+  public var state: RequestEvent.State { origin.stage }
 
   /// Whether the request is still in progress.
   public var isAlive: Bool { !state.isEnded }
 
   /// The original request, with its absolute URL if valid.
-  public var request: HTTPRequest {
-    switch origin {
-    case .call(let call): call.request
-    case .refused(let request, _, _, _): request
-    }
-  }
+  public var request: HTTPRequest { origin.request }
 
   /// The request as it was last sent, after middleware and redirects.
   public var finalRequest: HTTPRequest { call?.currentRequest ?? request }
@@ -116,7 +84,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   /// Tasks that wait for ``value`` get `CancellationError`. No callback runs, even if the request has ended and its
   /// callback is still due; with ``RequestOptions/reportsCancellation``, `onError` does. Repeated calls have no effect.
   public func cancel() {
-    result.silence()
+    isCancelled.withLock { $0 = true }
     call?.cancel()
   }
 
@@ -139,11 +107,31 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   }
 
   /// Whether callbacks are suppressed, as after `cancel()`.
-  var isSilenced: Bool { result.isSilenced || call?.isSilenced ?? false }
+  var isSilenced: Bool { isCancelled.withLock { $0 } || call?.isSilenced ?? false }
 
   /// Whether callbacks receive a cancellation.
   var reportsCancellation: Bool { call?.options.source.reportsCancellation ?? false }
 
   /// Waits for the end and ignores cancellation of the waiting task: callbacks are pending.
   func outcome() async -> Result<Output, any Error> { await result.outcome() }
+}
+
+/// The request of a handle.
+protocol RequestOrigin: Sendable {
+  var id: RequestID { get }
+  var retryOf: RequestID? { get }
+  var request: HTTPRequest { get }
+  var stage: RequestEvent.State { get }
+}
+
+extension Call: RequestOrigin {}
+
+/// A request that the gate refused.
+struct RefusedRequest: RequestOrigin {
+  let id = ClientCore.nextID()
+  let retryOf: RequestID?
+  let request: HTTPRequest
+  let error: any Error
+
+  var stage: RequestEvent.State { .ended(.failed(error)) }
 }

@@ -1,10 +1,10 @@
-/// An abort source that ends with another one, and can end before it.
+/// An abort source that ends with its parent, and can end earlier.
 ///
-/// Ends a part of a call: what a task of middleware has sent, or one of the two exchanges of a hedged request.
+/// It ends part of a call: the exchanges of a middleware's task, or one exchange of a hedged request.
 final class AbortBranch: Sendable {
   let source = AbortSource()
   private let parent: AbortSource
-  /// Keeps the connection of the parent with its own parent.
+  /// The parent's branch; retained to forward aborts of outer sources.
   private let owner: AbortBranch?
   private let token: Int
 
@@ -15,11 +15,11 @@ final class AbortBranch: Sendable {
 
   deinit { parent.remove(token) }
 
-  /// The reason for which a source above has aborted.
+  /// The abort reason of an outer source.
   private var reason: (any Error)? { parent.error ?? owner?.reason }
 
-  /// Ends what belongs to a cancelled task.
+  /// Ends the exchanges of a cancelled task.
   ///
-  /// An abort of the call cancels tasks, too, the innermost first. Its reason says more.
+  /// Aborting a call also cancels its tasks, the innermost first. The call's reason takes precedence.
   func cancel() { source.abort(reason ?? CancellationError()) }
 }

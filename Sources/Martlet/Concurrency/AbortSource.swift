@@ -10,31 +10,12 @@ package final class AbortSource: Sendable {
 
   /// A struct, because a closure in a tuple is wrapped once more.
   private struct Entry: Sendable {
-    let id: Int
     let run: Handler
   }
 
   private struct State {
     var error: (any Error)?
-    /// The first entry, stored separately because there is rarely a second one.
-    var first: Entry?
-    var others: [Entry] = []
-    var nextID = 0
-
-    mutating func add(_ handler: @escaping Handler) -> Int {
-      nextID += 1
-      let entry = Entry(id: nextID, run: handler)
-      if first == nil && others.isEmpty { first = entry } else { others.append(entry) }
-      return nextID
-    }
-
-    mutating func remove(_ id: Int) -> Entry? {
-      if let removed = first, removed.id == id {
-        first = nil
-        return removed
-      }
-      return others.firstIndex { $0.id == id }.map { others.remove(at: $0) }
-    }
+    var handlers = Numbered<Entry>()
   }
 
   private let state = Locked(State())
@@ -54,7 +35,7 @@ package final class AbortSource: Sendable {
   package func onAbort(_ handler: @escaping Handler) -> Int {
     let (id, error): (Int, (any Error)?) = state.withLock {
       if let error = $0.error { return (0, error) }
-      return ($0.add(handler), nil)
+      return ($0.handlers.add(Entry(run: handler)), nil)
     }
     if let error { handler(error) }
     return id
@@ -63,102 +44,46 @@ package final class AbortSource: Sendable {
   /// Removes a handler that is no longer needed.
   package func remove(_ id: Int) {
     // The removed handler is released after unlocking: it may own an object whose `deinit` calls this source.
-    let removed = state.withLock { $0.remove(id) }
+    let removed = state.withLock { $0.handlers.remove(id) }
     _ = removed
   }
 
   /// Aborts with an error; returns `false` if the source has been aborted before.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
-    let handlers: (first: Entry?, others: [Entry])? = state.withLock { state in
+    let handlers: Numbered<Entry>? = state.withLock { state in
       guard state.error == nil else { return nil }
       state.error = error
-      defer {
-        state.first = nil
-        state.others = []
-      }
-      return (state.first, state.others)
+      return state.handlers.removeAll()
     }
-    guard let handlers else { return false }
-    handlers.first?.run(error)
-    for handler in handlers.others { handler.run(error) }
-    return true
+    handlers?.forEach { $0.run(error) }
+    return handlers != nil
   }
 }
 
 /// Runs code that does not observe `source`, until an abort.
 ///
 /// The code runs in its own task, which an abort cancels. The function does not wait for the end of that task: a
-/// closure that ignores cancellation must not delay a caller beyond a time limit. With `endsWithTask`, a cancellation of
-/// the caller's task ends the wait as well.
+/// closure that ignores cancellation must not delay a caller beyond a time limit. With `endsWithTask`, cancelling the
+/// caller's task also ends the wait.
 package func withAbort<T: Sendable>(
   _ source: AbortSource, endsWithTask: Bool = false, _ body: @escaping @Sendable () async throws -> T
 ) async throws -> T {
-  let once = OneShot<T>()
+  let once = Promise<T>()
   let task = Task {
     do { once.resolve(.success(try await body())) } catch { once.resolve(.failure(error)) }
   }
+  // The result comes first, because a cancelled task may set one at once.
   let token = source.onAbort { error in
-    task.cancel()
     once.resolve(.failure(error))
+    task.cancel()
   }
   defer { source.remove(token) }
-  guard endsWithTask else { return try await once.value() }
+  guard endsWithTask else { return try await once.take() }
   return try await withTaskCancellationHandler {
-    try await once.value()
+    try await once.take()
   } onCancel: {
-    task.cancel()
     once.resolve(.failure(source.error ?? CancellationError()))
-  }
-}
-
-/// A result that is set once and awaited once.
-package final class OneShot<T: Sendable>: Sendable {
-  private enum State {
-    case empty
-    case waiting(Suspension<T>)
-    case result(Result<T, any Error>)
-    case done
-  }
-
-  private let state = Locked(State.empty)
-
-  package init() {}
-
-  /// Sets the result; returns `false` and keeps the first one if there is one.
-  @discardableResult
-  package func resolve(_ result: Result<T, any Error>) -> Bool {
-    let (waiter, isFirst): (Suspension<T>?, Bool) = state.withLock {
-      switch $0 {
-      case .empty:
-        $0 = .result(result)
-        return (nil, true)
-      case .waiting(let continuation):
-        $0 = .done
-        return (continuation, true)
-      case .result, .done: return (nil, false)
-      }
-    }
-    waiter?.resume(with: result)
-    return isFirst
-  }
-
-  /// Waits for the result; must be called only once.
-  package func value() async throws -> T {
-    try await suspend { continuation in
-      let result: Result<T, any Error>? = state.withLock {
-        switch $0 {
-        case .result(let result):
-          $0 = .done
-          return result
-        case .empty:
-          $0 = .waiting(continuation)
-          return nil
-        case .waiting, .done:
-          return .failure(CancellationError())
-        }
-      }
-      if let result { continuation.resume(with: result) }
-    }
+    task.cancel()
   }
 }

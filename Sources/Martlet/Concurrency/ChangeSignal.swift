@@ -5,8 +5,8 @@ import Synchronization
 package final class ChangeSignal: Sendable {
   private struct State {
     var version = 0
-    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-    var nextWaiter = 0
+    /// The next change, if any task waits for it.
+    var next: Promise<Void>?
   }
 
   private let watchers = Atomic<Int>(0)
@@ -18,13 +18,11 @@ package final class ChangeSignal: Sendable {
 
   package func signal() {
     guard isWatched else { return }
-    let waiters: Dictionary<Int, CheckedContinuation<Void, Never>>.Values? = state.withLock { state in
+    let change: Promise<Void>? = state.withLock { state in
       state.version += 1
-      guard !state.waiters.isEmpty else { return nil }
-      defer { state.waiters = [:] }
-      return state.waiters.values
+      return state.next.take()
     }
-    for waiter in waiters ?? [:].values { waiter.resume() }
+    change?.resolve(.success(()))
   }
 
   package func addWatcher() { watchers.add(1, ordering: .relaxed) }
@@ -35,22 +33,13 @@ package final class ChangeSignal: Sendable {
 
   /// Waits until there is a change after `version`, or the task is cancelled.
   package func wait(after version: Int) async {
-    let id = state.withLock {
-      $0.nextWaiter += 1
-      return $0.nextWaiter
+    let change: Promise<Void>? = state.withLock { state in
+      guard state.version == version else { return nil }
+      let change = state.next ?? Promise()
+      state.next = change
+      return change
     }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isDone = state.withLock {
-          guard $0.version == version, !Task.isCancelled else { return true }
-          $0.waiters[id] = continuation
-          return false
-        }
-        if isDone { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
-    }
+    try? await change?.value()
   }
 
   /// Waits until a condition holds or the task is cancelled.
@@ -66,13 +55,9 @@ package final class ChangeSignal: Sendable {
     }
   }
 
-  /// Waits until there is a change after `version`, or `limit` has passed.
-  func wait(after version: Int, orFor limit: Duration, _ timeline: Timeline) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await self.wait(after: version) }
-      group.addTask { try await timeline.watch(limit) }
-      try await group.next()
-      group.cancelAll()
-    }
+  /// Waits until there is a change after `version`, or a limit has passed.
+  func wait(after version: Int, orFor limit: Duration?, _ timeline: Timeline) async throws {
+    guard let limit else { return await wait(after: version) }
+    try await race([{ await self.wait(after: version) }, { try await timeline.watch(limit) }])
   }
 }

@@ -7,46 +7,45 @@ package struct Timeline: Sendable {
   /// The time since the start.
   package let now: @Sendable () -> Duration
 
-  /// Sleeps for a requested delay; ends early if the task is cancelled.
-  package let pause: @Sendable (Duration) async throws -> Void
-
-  /// Sleeps until a limit must be checked.
-  ///
-  /// Unlike ``pause``, it passes a tolerance to the clock. A test clock can thus distinguish a delay, which it skips,
-  /// from a limit, which must not be reached by skipping.
-  package let watch: @Sendable (Duration) async throws -> Void
-
-  /// Sleeps until a time of this timeline, like ``pause``.
-  ///
-  /// Unlike a delay, it does not become later if the clock moves while the sleep begins.
-  let pauseUntil: @Sendable (Duration) async throws -> Void
-
-  /// Sleeps until a time of this timeline, like ``watch``.
-  let watchUntil: @Sendable (Duration) async throws -> Void
+  private let sleep: @Sendable (_ end: Duration, _ tolerance: Duration?) async throws -> Void
 
   /// Whether a very late wake-up means that the process or the machine was suspended.
   ///
   /// This is not the case for a clock that a test controls.
   let knowsStandstill: Bool
 
-  package init(_ clock: some Clock<Duration>, knowsStandstill: Bool? = nil) {
+  package init<Time: Clock<Duration>>(_ clock: Time, knowsStandstill: Bool? = nil) {
     self.knowsStandstill = knowsStandstill ?? (clock is ContinuousClock)
-    let start = clock.now
+    let start: Time.Instant
     if clock is ContinuousClock {
       // Called several times for each request, so avoid the clock of unknown type.
       now = Timeline.continuous()
+      // Read the clock after the time, because sleeps may end late, but never early.
+      let passed = now()
+      start = clock.now.advanced(by: .zero - passed)
     } else {
-      now = { start.duration(to: clock.now) }
+      let first = clock.now
+      (start, now) = (first, { first.duration(to: clock.now) })
     }
-    pauseUntil = { try await clock.sleep(until: start.advanced(by: Timeline.sane($0, 10)), tolerance: nil) }
-    watchUntil = {
-      try await clock.sleep(until: start.advanced(by: Timeline.sane($0, 10)), tolerance: .milliseconds(5))
-    }
-    pause = { try await clock.sleep(until: clock.now.advanced(by: Timeline.sane($0)), tolerance: nil) }
-    watch = {
-      try await clock.sleep(until: clock.now.advanced(by: Timeline.sane($0)), tolerance: .milliseconds(5))
-    }
+    sleep = { try await clock.sleep(until: start.advanced(by: Timeline.sane($0, 10)), tolerance: $1) }
   }
+
+  /// Sleeps for a requested delay; ends early if the task is cancelled.
+  package func pause(_ delay: Duration) async throws { try await pauseUntil(now() + Self.sane(delay)) }
+
+  /// Sleeps until a limit must be checked.
+  ///
+  /// Unlike ``pause(_:)``, it passes a tolerance to the clock. A test clock can thus distinguish a delay, which it
+  /// skips, from a limit, which must not be reached by skipping.
+  package func watch(_ limit: Duration) async throws { try await watchUntil(now() + Self.sane(limit)) }
+
+  /// Sleeps until a time of this timeline, like ``pause(_:)``.
+  ///
+  /// Unlike a delay, it does not become later if the clock moves while the sleep begins.
+  func pauseUntil(_ end: Duration) async throws { try await sleep(end, nil) }
+
+  /// Sleeps until a time of this timeline, like ``watch(_:)``.
+  func watchUntil(_ end: Duration) async throws { try await sleep(end, .milliseconds(5)) }
 
   /// Limits a sleep to a year, because clocks of the runtime overflow with absurd durations.
   ///

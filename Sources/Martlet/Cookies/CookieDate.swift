@@ -11,7 +11,7 @@ enum CookieDate {
     var day: Int?
     var month: Int?
     var year: Int?
-    for token in octets.split(whereSeparator: isDelimiter) {
+    for token in octets.split(whereSeparator: ASCIISet.cookieDateDelimiters.contains) {
       let token = Array(token)[...]
       if time == nil, let found = readTime(token) {
         time = found
@@ -29,13 +29,6 @@ enum CookieDate {
       year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
     guard year >= 1_601, time.second <= 59, civil.isPossible else { return nil }
     return Date(timeIntervalSince1970: TimeInterval(civil.seconds))
-  }
-
-  private static func isDelimiter(_ octet: UInt8) -> Bool {
-    switch octet {
-    case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
-    default: false
-    }
   }
 
   /// Parses `1*2DIGIT ":" 1*2DIGIT ":" 1*2DIGIT`; a nondigit and more text may follow.
@@ -56,13 +49,9 @@ enum CookieDate {
   }
 
   private static func readMonth(_ token: ArraySlice<UInt8>) -> Int? {
-    let start = token.prefix(3).map(FieldSyntax.lowercased)
-    return months.firstIndex { start.elementsEqual($0.utf8) }.map { $0 + 1 }
+    let start = String(decoding: token.prefix(3), as: UTF8.self)
+    return HTTPDate.months.firstIndex { FieldSyntax.isSameName($0, start) }.map { $0 + 1 }
   }
 
   private static func isDigit(_ octet: UInt8) -> Bool { 0x30...0x39 ~= octet }
-
-  private static let months = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-  ]
 }

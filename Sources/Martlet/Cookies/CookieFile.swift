@@ -1,5 +1,4 @@
 import MartletBase
-import Dispatch
 import Foundation
 
 /// The file of a jar: JSON, readable only by its owner, replaced atomically.
@@ -12,20 +11,12 @@ import Foundation
 /// ends. Several processes can share a file, because each applies its own changes to the file's current state before it
 /// writes.
 final class CookieFile: Sendable {
-  /// The longest wait for the lock, in milliseconds.
-  private static let patience = 2_000
 
   let path: String
   /// The kind of changes to save in the file.
   let journal: CookieTable.Journal
   /// File access blocks, so it must not use the threads of tasks.
-  private let queue = DispatchQueue(label: "Martlet.CookieFile")
-  private let failures = Locked(Failures())
-
-  private struct Failures {
-    var count = 0
-    var last: HTTPError?
-  }
+  private let saves = SaveQueue(label: "Martlet.CookieFile")
 
   init(_ url: URL, keepsSessionCookies: Bool) {
     path = url.path(percentEncoded: false)
@@ -48,28 +39,21 @@ final class CookieFile: Sendable {
   /// If a merge fails, waiting calls fail with the same error, because each new attempt could take as long. With
   /// `isAsked`, a call always makes its own attempt.
   func synchronise(_ shelf: CookieShelf, isAsked: Bool) async throws {
-    let seen = failures.withLock { $0.count }
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      queue.async { [self] in
-        let failed = failures.withLock { $0.count == seen ? nil : $0.last }
-        if let failed, !isAsked { return continuation.resume(throwing: failed) }
-        let changes = shelf.withTable { $0.takeChanges() }
-        // An earlier call has already saved the changes.
-        guard isAsked || !changes.isEmpty else { return continuation.resume() }
-        do throws(HTTPError) {
-          try merge(changes, with: shelf)
-          continuation.resume()
-        } catch {
-          shelf.withTable { $0.restore(changes) }
-          failures.withLock { $0 = Failures(count: $0.count + 1, last: error) }
-          continuation.resume(throwing: error)
-        }
+    try await saves.save(isAsked: isAsked) { [self] () throws(HTTPError) in
+      let changes = shelf.withTable { $0.takeChanges() }
+      // An earlier call has already saved the changes.
+      guard isAsked || !changes.isEmpty else { return }
+      do throws(HTTPError) {
+        try merge(changes, with: shelf)
+      } catch {
+        shelf.withTable { $0.restore(changes) }
+        throw error
       }
     }
   }
 
   private func merge(_ changes: [CookieTable.Change], with shelf: CookieShelf) throws(HTTPError) {
-    let lock = try FileLock(path + ".lock", patience: Self.patience)
+    let lock = try FileLock(path + ".lock")
     defer { lock.release() }
     let now = shelf.now()
     let stored = try readOrSetAside(isWriting: !changes.isEmpty)
@@ -77,7 +61,9 @@ final class CookieFile: Sendable {
     table.put(stored, now: now)
     for change in changes { table.apply(change, now: now) }
     let merged = table.inOrder(now)
-    if !changes.isEmpty && Set(merged) != Set(stored) { try write(merged) }
+    if !changes.isEmpty && Set(merged) != Set(stored) {
+      try PrivateFile.replace(path, withJSON: Archive(version: Archive.current, cookies: merged))
+    }
     shelf.withTable { $0.adopt(merged, now: now) }
   }
 
@@ -92,16 +78,6 @@ final class CookieFile: Sendable {
       try PrivateFile.rename(path, to: path + ".broken")
       return []
     }
-  }
-
-  private func write(_ cookies: [Cookie]) throws(HTTPError) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    let archive = Archive(version: Archive.current, cookies: cookies)
-    guard let data = try? encoder.encode(archive) else {
-      throw HTTPError(.file, "the cookies cannot be written to \(DiskCalls.shown(path))")
-    }
-    try PrivateFile.replace(path, with: data)
   }
 }
 

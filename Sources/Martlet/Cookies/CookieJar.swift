@@ -9,6 +9,9 @@ import Synchronization
 /// ``HTTPClient/Configuration/unixSocket`` and ``RequestGuard/publicAddressesOnly``. Invalid cookies from servers are
 /// ignored, and never cause an error.
 ///
+/// The actor isolates no state. Requests read and store cookies without it, so they never wait for a change by the
+/// program.
+///
 /// | Limit | |
 /// |---|---|
 /// | name and value | 4,096 bytes together |

@@ -9,32 +9,38 @@ extension Cookie {
   /// Creates the cookie that a response sets (RFC 6265bis §5.7).
   ///
   /// Throws if the cookie violates a rule that does not depend on the jar's contents.
-  init(_ line: SetCookie, from url: AbsoluteURL, now: Date) throws(Explanation.Cookies.Refusal) {
+  init(_ line: SetCookie, from url: AbsoluteURL, now: Date) throws(Explanation.Reason) {
     var domain = line.domain ?? ""
-    guard domain.utf8.allSatisfy({ $0 < 0x80 }) else { throw .foreignDomain(domain) }
+    guard domain.utf8.allSatisfy({ $0 < 0x80 }) else { throw Self.foreignDomain(domain) }
     if !domain.isEmpty, Self.isAddress(url.host) || PublicSuffix.isSuffix(domain) {
       // A host that is a public suffix or an address may set a cookie for itself alone.
       guard domain == url.host else {
-        throw Self.domainMatches(url.host, domain) ? .publicSuffix(domain) : .foreignDomain(domain)
+        throw Self.domainMatches(url.host, domain) ? Self.publicSuffix(domain) : Self.foreignDomain(domain)
       }
       domain = ""
     }
     if !domain.isEmpty {
-      guard Self.domainMatches(url.host, domain) else { throw .foreignDomain(domain) }
+      guard Self.domainMatches(url.host, domain) else { throw Self.foreignDomain(domain) }
       // Others can register names below a domain above the registrable one (RFC 6265bis §5.7, 9).
       guard Self.domainMatches(URLHost.withoutRoot(domain), PublicSuffix.registrable(url.host)) else {
-        throw .publicSuffix(domain)
+        throw Self.publicSuffix(domain)
       }
     }
-    guard url.isSecure || !line.isSecure else { throw .notSecure }
+    guard url.isSecure || !line.isSecure else {
+      throw .init("notSecure", "it has Secure, but did not come over https")
+    }
     self.init(
       line.name, line.value, domain: domain.isEmpty ? url.host : domain, isHostOnly: domain.isEmpty,
       path: line.path.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil } ?? Self.defaultPath(url.path),
       expires: line.expires, isSecure: line.isSecure, isHTTPOnly: line.isHTTPOnly, sameSite: line.sameSite)
     // `__Host-` requires a Path attribute and forbids a Domain attribute, whatever their effect.
     let isPlain = line.path != nil && line.domain == nil
-    guard sameSite != SameSite.unrestricted || isSecure else { throw .unrestricted }
-    guard keepsPromises, isPlain || !Self.hasPrefix("__host-", line.name) else { throw .prefix }
+    guard sameSite != SameSite.unrestricted || isSecure else {
+      throw .init("unrestricted", "it has SameSite=None, but not Secure")
+    }
+    guard keepsPromises, isPlain || !Self.hasPrefix("__host-", line.name) else {
+      throw .init("prefix", "its name begins with __Secure- or __Host-, but it lacks what that requires")
+    }
     created = now
     lastAccess = now
     adoptOctets(of: line)
@@ -110,7 +116,7 @@ extension Cookie {
   }
 
   /// Why an unexpired cookie is not sent with a request to a matching host, or `nil`.
-  func withholding(from url: AbsoluteURL, _ relation: SiteRelation) -> Explanation.Cookies.Withholding? {
+  func withholding(from url: AbsoluteURL, _ relation: SiteRelation) -> Explanation.CookieWithholding? {
     guard url.isSecure || !isSecure else { return .secureOnly }
     guard Self.pathMatches(url.path, path) else { return .path(path) }
     switch (relation, sameSite) {
@@ -155,5 +161,17 @@ enum SiteRelation: Sendable {
         && ($0.host == url.host || PublicSuffix.registrable($0.host) == PublicSuffix.registrable(url.host))
     }
     self = isSame ? .same : method.isSafe ? .crossReading : .crossWriting
+  }
+}
+
+extension Cookie {
+  /// Why a cookie of a domain is refused: its domain is not the host, or one above it.
+  private static func foreignDomain(_ domain: String) -> Explanation.Reason {
+    .init("foreignDomain", "its domain \(InvalidInput.printable(domain)) is not that of the host")
+  }
+
+  /// Why a cookie of a domain is refused: its domain is a suffix, or above the domain that can be registered.
+  private static func publicSuffix(_ domain: String) -> Explanation.Reason {
+    .init("publicSuffix", "others can register names below its domain \(InvalidInput.printable(domain))")
   }
 }

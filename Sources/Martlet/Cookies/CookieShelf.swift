@@ -86,7 +86,7 @@ final class CookieShelf: Sendable {
   /// Returns why each one was refused, or `nil` for each one that was accepted, and whether there are unsaved changes.
   func receive(
     _ lines: [SetCookie], from url: AbsoluteURL, in partition: String, now: Date
-  ) -> (refusals: [Explanation.Cookies.Refusal?], hasChanges: Bool) {
+  ) -> (refusals: [Explanation.Reason?], hasChanges: Bool) {
     guard !lines.isEmpty else { return ([], false) }
     return withTable { table in
       let refusals = lines.map { table.refusal(of: $0, from: url, in: partition, now: now) }

@@ -105,7 +105,7 @@ struct CookieTable: Sendable {
     }
   }
 
-  typealias Withheld = (name: String, reason: Explanation.Cookies.Withholding)
+  typealias Withheld = (name: String, reason: Explanation.CookieWithholding)
 
   /// The host and its parent domains.
   private static func domains(of host: String) -> [String] {
@@ -132,11 +132,13 @@ struct CookieTable: Sendable {
   /// Stores or removes the cookie that a response sets, or returns why it was refused.
   mutating func refusal(
     of line: SetCookie, from url: AbsoluteURL, in partition: String?, now: Date
-  ) -> Explanation.Cookies.Refusal? {
-    do throws(Explanation.Cookies.Refusal) {
+  ) -> Explanation.Reason? {
+    do throws(Explanation.Reason) {
       var cookie = try Cookie(line, from: url, now: now)
       cookie.partition = partition
-      if !url.isSecure && hidesSecureCookie(cookie) { return .hidesSecure }
+      if !url.isSecure && hidesSecureCookie(cookie) {
+        return .init("hidesSecure", "it would replace a secure cookie, but did not come over https")
+      }
       put(cookie, now: now)
       return nil
     } catch {

@@ -85,7 +85,7 @@ enum PublicSuffix {
         index += 1
         own += 1
       }
-      let isEntryOver = index >= end || !isNameOctet(text[index])
+      let isEntryOver = index >= end || !ASCIISet.host.contains(text[index])
       if own == name.endIndex && isEntryOver {
         let mark = index < end && isMark(text[index]) ? text[index] : 0
         let rest = min(end, index + (mark == 0 ? 1 : 2))
@@ -98,14 +98,6 @@ enum PublicSuffix {
       }
     }
     return nil
-  }
-
-  private static func isNameOctet(_ octet: UInt8) -> Bool {
-    switch octet {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-    case UInt8(ascii: "-"), UInt8(ascii: "."): true
-    default: false
-    }
   }
 
   private static func isMark(_ octet: UInt8) -> Bool {

@@ -68,15 +68,8 @@ struct SetCookie {
 
   /// Splits octets at the first equals sign, and trims both parts.
   private static func cut(_ octets: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, ArraySlice<UInt8>?) {
-    guard let equals = octets.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(octets), nil) }
-    return (trimmed(octets[..<equals]), trimmed(octets[(equals + 1)...]))
-  }
-
-  private static func trimmed(_ octets: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    guard let first = octets.firstIndex(where: { !FieldSyntax.isBlank($0) }),
-      let last = octets.lastIndex(where: { !FieldSyntax.isBlank($0) })
-    else { return [] }
-    return octets[first...last]
+    guard let equals = octets.firstIndex(of: UInt8(ascii: "=")) else { return (FieldSyntax.trimmed(octets), nil) }
+    return (FieldSyntax.trimmed(octets[..<equals]), FieldSyntax.trimmed(octets[(equals + 1)...]))
   }
 
   /// The expiration by `Max-Age`; `nil` if it is not a number with an optional minus.

@@ -7,13 +7,10 @@ enum ContentDisposition {
     var plain: String?
     var extended: String?
     for part in FieldSyntax.split(value[...].utf8, at: 0x3B) {
-      guard let equals = part.firstIndex(of: 0x3D) else { continue }
-      let name = FieldSyntax.trimmed(part[..<equals])
-      let text = FieldSyntax.trimmed(part[part.index(after: equals)...])
-      if FieldSyntax.isSameName(Substring(name), "filename") {
-        plain = plain ?? plainValue(text)
-      } else if FieldSyntax.isSameName(Substring(name), "filename*") {
-        extended = extended ?? extendedValue(text)
+      switch FieldSyntax.parameterStart(part) {
+      case ("filename", let text)?: plain = plain ?? plainValue(text)
+      case ("filename*", let text)?: extended = extended ?? extendedValue(text)
+      default: break
       }
     }
     return [extended, plain].compactMap { $0 }
@@ -33,14 +30,9 @@ enum ContentDisposition {
   /// Returns `nil` if the value is malformed or its character set is unknown.
   static func extendedValue(_ text: Substring.UTF8View) -> String? {
     let parts = text.split(separator: 0x27, maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3 else { return nil }
-    let coded = Array(parts[2])[...]
-    let isWellFormed = coded.indices.allSatisfy { index in
-      coded[index] == UInt8(ascii: "%")
-        ? PercentEncoding.triplet(at: index, in: coded) != nil : FieldSyntax.isTokenOctet(coded[index])
-    }
-    guard isWellFormed else { return nil }
-    let octets = PercentEncoding.decode(coded)
+    guard parts.count == 3,
+      let octets = PercentEncoding.decode(Array(parts[2])[...], allowing: FieldSyntax.isTokenOctet)
+    else { return nil }
     switch FieldSyntax.lowercased(Substring(parts[0])) {
     case "utf-8": return String(validating: octets, as: UTF8.self)
     case "iso-8859-1": return TextDecoding.decodeLatin1(octets)

@@ -18,6 +18,6 @@ enum DigestField {
     guard value.utf8.count > 2, value.first == ":", value.last == ":",
       let bytes = Data(base64Encoded: String(value.dropFirst().dropLast())), bytes.count == 32
     else { return nil }
-    return SHA256Stream.text(bytes)
+    return bytes.hexadecimal
   }
 }

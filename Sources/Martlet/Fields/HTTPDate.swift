@@ -54,17 +54,12 @@ extension HTTPDate: CustomStringConvertible {
     let civil = CivilTime(seconds: seconds)
     let weekday = Self.weekdays[civil.weekday].prefix(3)
     let month = Self.months[civil.month - 1]
-    let time = [civil.hour, civil.minute, civil.second].map { Self.digits($0, 2) }.joined(separator: ":")
-    return "\(weekday), \(Self.digits(civil.day, 2)) \(month) \(Self.digits(civil.year, 4)) \(time) GMT"
-  }
-
-  private static func digits(_ number: Int, _ width: Int) -> String {
-    let text = String(number)
-    return String(repeating: "0", count: max(0, width - text.count)) + text
+    let time = [civil.hour, civil.minute, civil.second].map { $0.digits(2) }.joined(separator: ":")
+    return "\(weekday), \(civil.day.digits(2)) \(month) \(civil.year.digits(4)) \(time) GMT"
   }
 
   private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-  private static let months = [
+  static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 }

@@ -65,12 +65,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Setting a value puts one field, spelled `name`, in the position of the first field with that name, or at the end,
   /// and removes the others. Setting `nil` removes them all.
   public subscript(_ name: String) -> String? {
-    get {
-      switch storage {
-      case .fields(let fields): fields.first { $0.isNamed(name) }?.value
-      case .received(let received): received.firstIndex(of: name).map { received.value(at: $0) }
-      }
-    }
+    get { firstValue(of: name, { $0.value }, { ReceivedFields.text($0) }) }
     set { replaceFields(named: name, with: newValue.map { [Field(name: name, value: $0)] } ?? []) }
   }
 
@@ -79,12 +74,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Setting values puts all of them in the position of the first field with that name, or at the end. Setting an empty
   /// array removes the fields.
   public subscript(all name: String) -> [String] {
-    get {
-      switch storage {
-      case .fields(let fields): fields.compactMap { $0.isNamed(name) ? $0.value : nil }
-      case .received(let received): received.values(of: name)
-      }
-    }
+    get { allValues(of: name, { $0.value }, { ReceivedFields.text($0) }) }
     set { replaceFields(named: name, with: newValue.map { Field(name: name, value: $0) }) }
   }
 
@@ -98,34 +88,19 @@ public struct HTTPHeaders: Sendable, Hashable {
   ///
   /// Setting octets replaces the fields with that name.
   public subscript(octets name: String) -> [UInt8]? {
-    get {
-      switch storage {
-      case .fields(let fields): fields.first { $0.isNamed(name) }?.octets
-      case .received(let received): received.firstIndex(of: name).map { Array(received.octets(at: $0)) }
-      }
-    }
+    get { firstValue(of: name, { $0.octets }, { Array($0) }) }
     set { replaceFields(named: name, with: newValue.map { [Field(name: name, octets: $0)] } ?? []) }
   }
 
   /// The first field with that name as ``WireText``, for values that are sent back or compared.
   subscript(wire name: String) -> String? {
-    get {
-      switch storage {
-      case .fields(let fields): fields.first { $0.isNamed(name) }?.wire
-      case .received(let received): received.firstIndex(of: name).map { WireText.make(received.octets(at: $0)) }
-      }
-    }
+    get { firstValue(of: name, { $0.wire }, { WireText.make($0) }) }
     set { replaceFields(named: name, with: newValue.map { [Field(name: name, wire: $0)] } ?? []) }
   }
 
   /// All fields with that name as ``WireText``.
   package subscript(wires name: String) -> [String] {
-    get {
-      switch storage {
-      case .fields(let fields): fields.compactMap { $0.isNamed(name) ? $0.wire : nil }
-      case .received(let received): received.octets(of: name).map { WireText.make($0) }
-      }
-    }
+    get { allValues(of: name, { $0.wire }, { WireText.make($0) }) }
     set { replaceFields(named: name, with: newValue.map { Field(name: name, wire: $0) }) }
   }
 
@@ -188,6 +163,25 @@ public struct HTTPHeaders: Sendable, Hashable {
   public func values(of name: String) -> [String] {
     let values = self[all: name]
     return values.isEmpty ? [] : values.flatMap { FieldSyntax.listMembers(of: $0) }
+  }
+
+  /// The value of the first field with that name, from the field or from its received octets.
+  private func firstValue<Value>(
+    of name: String, _ value: (Field) -> Value, _ received: (ArraySlice<UInt8>) -> Value
+  ) -> Value? {
+    switch storage {
+    case .fields(let fields): fields.first { $0.isNamed(name) }.map(value)
+    case .received(let fields): fields.firstIndex(of: name).map { received(fields.octets(at: $0)) }
+    }
+  }
+
+  private func allValues(
+    of name: String, _ value: (Field) -> String, _ received: (ArraySlice<UInt8>) -> String
+  ) -> [String] {
+    switch storage {
+    case .fields(let fields): fields.compactMap { $0.isNamed(name) ? value($0) : nil }
+    case .received(let fields): fields.values(of: name, received)
+    }
   }
 
   private mutating func replaceFields(named name: String, with replacement: [Field]) {

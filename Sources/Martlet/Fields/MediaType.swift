@@ -111,16 +111,9 @@ extension MediaType: CustomStringConvertible {
 extension MediaType.Parameter {
   /// Reads `name=value` or `name="value"` (RFC 9110 §5.6.6).
   fileprivate init?(reading text: Substring.UTF8View) {
-    guard let equals = text.firstIndex(of: 0x3D) else { return nil }
-    let name = Substring(text[..<equals])
-    var rest = text[text.index(after: equals)...]
-    guard FieldSyntax.isToken(name) else { return nil }
-    if FieldSyntax.isToken(Substring(rest)) {
-      self.init(name: String(name), value: String(Substring(rest)))
-    } else if let value = FieldSyntax.readQuotedString(from: &rest), rest.isEmpty {
-      self.init(name: String(name), value: value)
-    } else {
-      return nil
-    }
+    guard let equals = text.firstIndex(of: 0x3D), FieldSyntax.isToken(Substring(text[..<equals])),
+      let value = FieldSyntax.parameterValue(text[equals...].dropFirst())
+    else { return nil }
+    self.init(name: String(Substring(text[..<equals])), value: value)
   }
 }

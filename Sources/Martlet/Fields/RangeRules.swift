@@ -57,8 +57,7 @@ enum RangeRules {
     _ headers: HTTPHeaders, from start: Int64, to end: Int64? = nil, of version: RepresentationVersion?,
     by evidence: Evidence
   ) -> Verdict {
-    let fields = headers[all: "Content-Range"]
-    guard fields.count == 1, let content = ContentRange(fields[0]), let bytes = content.range else {
+    guard let content = headers.contentRange, let bytes = content.range else {
       return .mismatch("the 206 response has no valid Content-Range")
     }
     guard bytes.lowerBound == start else {

@@ -33,19 +33,14 @@ final class SHA256Stream {
   /// The digest in hexadecimal digits; must be the last call.
   func digits() -> String {
     #if os(Linux)
-      guard let library else { return Self.text(own.value()) }
+      guard let library else { return own.value().hexadecimal }
       var octets = [UInt8](repeating: 0, count: 32)
       // If the library fails, the result matches no file.
-      return martlet_sha256_finish(library, &octets) ? Self.text(octets) : ""
+      return martlet_sha256_finish(library, &octets) ? octets.hexadecimal : ""
     #elseif canImport(CryptoKit)
-      return Self.text(library.finalize())
+      return library.finalize().hexadecimal
     #else
-      return Self.text(own.value())
+      return own.value().hexadecimal
     #endif
-  }
-
-  /// Two digits for each octet.
-  static func text(_ octets: some Sequence<UInt8>) -> String {
-    octets.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()
   }
 }

@@ -10,11 +10,11 @@ enum SafeFilename {
   private static let maximumExtension = 16
 
   /// Returns the name that a response suggests, or `nil` if there is none.
-  static func suggested(by headers: HTTPHeaders, for target: RequestTarget) -> String? {
+  static func suggested(by headers: HTTPHeaders, for url: AbsoluteURL?) -> String? {
     let named = headers["Content-Disposition"].map(ContentDisposition.filenames) ?? []
     if let name = named.lazy.compactMap(make).first { return name }
-    guard let path = try? target.resolve(against: nil).path else { return nil }
-    let last = path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.reversed()
+    guard let url else { return nil }
+    let last = url.path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.reversed()
     return make(of: ReceivedFields.text(PercentEncoding.decode(Array(last)[...])))
   }
 

@@ -65,26 +65,6 @@ enum TextDecoding {
     }
     return String(decoding: octets, as: UTF8.self)
   }
-
-  /// The encoding for a lower-case name from the IANA registry or in common use.
-  private static func encoding(named charset: String) -> TextEncoding? {
-    switch charset {
-    case "utf-8", "utf8": .utf8
-    case "us-ascii", "ascii", "ansi_x3.4-1968", "iso646-us": .ascii
-    case "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "latin-1", "l1": .latin1
-    case "utf-16", "utf16": .utf16
-    case "utf-16le": .utf16LittleEndian
-    case "utf-16be": .utf16BigEndian
-    case "shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji":
-      .foundation("Shift_JIS", .shiftJIS)
-    case "euc-jp", "eucjp", "x-euc-jp": .japaneseEUC
-    // GB 18030 contains the other two, and the decoder for GB 2312 alone skips unknown characters.
-    case "gb2312", "euc-cn": .foundation("GB2312", coreFoundation: 0x0632)
-    case "gbk", "cp936", "windows-936": .foundation("GBK", coreFoundation: 0x0632)
-    case "gb18030": .foundation("GB18030", coreFoundation: 0x0632)
-    default: legacyEncoding(named: charset)
-    }
-  }
 }
 
 enum TextEncoding: Equatable {

@@ -58,10 +58,7 @@ struct AllowedHosts: Sendable, Hashable {
     guard !rest.contains("*") else {
       throw InvalidInput("a star is allowed only at the start, before a dot: *.a.example")
     }
-    let bytes = Array(rest.utf8)[...]
-    var authority = try URLAuthority(parsing: bytes, scheme: "http")
-    // Parsing as http drops port 80, its default.
-    if authority.port == nil { authority.port = try URLAuthority(parsing: bytes, scheme: "https").port }
+    let authority = try URLAuthority(keepingPortOf: Array(rest.utf8)[...])
     guard authority.user == nil else { throw InvalidInput("it is not a host name") }
     if let address = IPAddress(authority.host) {
       guard !isPattern else { throw InvalidInput("an IP address has no subdomains: write it without '*.'") }

@@ -1,5 +1,4 @@
 import MartletBase
-import Dispatch
 import Foundation
 
 /// The file of HSTS hosts: private, replaced atomically, and shared by processes.
@@ -17,12 +16,10 @@ import Foundation
 final class HSTSFile: Sendable {
   private static let heading = "# martlet hsts 1"
   private static let maximumBytes = 1 << 20
-  /// The longest wait for the lock, in milliseconds.
-  private static let patience = 2_000
 
   private let path: String
   /// File access blocks, so it must not use the threads of tasks.
-  private let queue = DispatchQueue(label: "Martlet.HSTSFile")
+  let saves = SaveQueue(label: "Martlet.HSTSFile")
 
   init(_ url: URL) { path = url.path(percentEncoded: false) }
 
@@ -35,23 +32,13 @@ final class HSTSFile: Sendable {
     return entries
   }
 
-  /// Runs a closure on the serial queue of the file, after earlier ones; there it may block.
-  func inTurn(_ work: @escaping @Sendable () -> Void) async {
-    await withCheckedContinuation { continuation in
-      queue.async {
-        work()
-        continuation.resume()
-      }
-    }
-  }
-
   /// Applies changes to the file, and returns its new contents.
   ///
-  /// Call it only within ``inTurn(_:)``.
+  /// Call it only within a save of ``saves``.
   func merge(
     _ changes: [String: HSTSTable.Entry?], now: Int64
   ) throws(HTTPError) -> [String: HSTSTable.Entry] {
-    let lock = try FileLock(path + ".lock", patience: Self.patience)
+    let lock = try FileLock(path + ".lock")
     defer { lock.release() }
     var table = HSTSTable()
     table.adopt(try read(), now: now)

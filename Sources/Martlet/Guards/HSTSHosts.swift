@@ -10,7 +10,6 @@ final class HSTSHosts: Sendable {
   /// Avoids the lock while there are no hosts.
   private let isFilled: Atomic<Bool>
   private let file: HSTSFile?
-  private let failures = Atomic(0)
   /// The error of reading the file, whose hosts are then unknown.
   let problem: HTTPError?
 
@@ -52,11 +51,8 @@ final class HSTSHosts: Sendable {
   /// Saves changes and loads those of other processes; after a failure, the next change tries again.
   func save(now: Date) async {
     guard let file else { return }
-    let seen = failures.load(ordering: .relaxed)
-    // Taking, merging and adopting changes is one step: otherwise, hosts that another save has taken would be removed.
-    await file.inTurn { [self] in
-      // Calls that waited during a failure share it, instead of waiting for one of their own.
-      guard failures.load(ordering: .relaxed) == seen else { return }
+    // Otherwise, hosts that another save has taken would be removed.
+    try? await file.saves.save { [self] () throws(HTTPError) in
       let changes = table.withLock { $0.takeChanges() }
       guard !changes.isEmpty else { return }
       do throws(HTTPError) {
@@ -66,8 +62,8 @@ final class HSTSHosts: Sendable {
           isFilled.store(!table.isEmpty, ordering: .relaxed)
         }
       } catch {
-        failures.add(1, ordering: .relaxed)
         table.withLock { $0.restore(changes) }
+        throw error
       }
     }
   }

@@ -1,20 +1,19 @@
-extension Explanation.TransportSecurity {
-  /// What became of the field of a response.
-  init(_ value: String, from url: AbsoluteURL, isVerified: Bool) {
-    let host = url.host
-    if !isVerified {
-      self = .ignored(host: host, .unverified)
-    } else if !url.isSecure {
-      self = .ignored(host: host, .notSecure)
-    } else if HSTSTable.name(host) == nil {
-      self = .ignored(host: host, .address)
-    } else if let policy = StrictTransportSecurity(value) {
-      self =
-        policy.maxAge > 0
-        ? .noted(host: host, seconds: policy.maxAge, includesSubdomains: policy.includesSubdomains)
-        : .forgotten(host: host)
-    } else {
-      self = .ignored(host: host, .malformed)
+extension Explanation.Decision {
+  /// The effect of the field of a response (RFC 6797 §8.1).
+  static func hsts(_ value: String, from url: AbsoluteURL, isVerified: Bool) -> Self {
+    let (host, section) = (url.host, "RFC 6797 §8.1")
+    func ignored(_ code: String, _ text: String) -> Self {
+      let reason = Explanation.Reason(code, text)
+      return Self("hsts.ignored", "Strict-Transport-Security of \(host) was ignored", because: reason, section)
     }
+    guard isVerified else { return ignored("unverified", "the client does not check servers") }
+    guard url.isSecure else { return ignored("notSecure", "the response did not come over https") }
+    guard HSTSTable.name(host) != nil else { return ignored("address", "the host is an IP address") }
+    guard let policy = StrictTransportSecurity(value) else { return ignored("malformed", "the value is malformed") }
+    guard policy.maxAge > 0 else {
+      return Self("hsts.forgotten", "\(host) is no HSTS host any more: its max-age is 0", section)
+    }
+    let users = policy.includesSubdomains ? " and its subdomains use" : " uses"
+    return Self("hsts.noted", "\(host)\(users) https only for \(policy.maxAge) s", section)
   }
 }

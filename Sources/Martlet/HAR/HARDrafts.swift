@@ -9,30 +9,34 @@ struct HARDrafts {
   /// The maximum number of calls; events may be lost, so that calls never end.
   static let limit = 10_000
 
+  /// Masks entries in place of the redaction of their client.
+  let redaction: Redaction?
+  /// The maximum number of bytes to record of each body.
+  let maximumBodyBytes: Int
   private var calls: [RequestID: CallDraft] = [:]
   /// The number of calls that were given up, because there were too many.
   private(set) var lostCount = 0
 
+  init(redaction: Redaction?, maximumBodyBytes: Int) {
+    (self.redaction, self.maximumBodyBytes) = (redaction, maximumBodyBytes)
+  }
+
   var isEmpty: Bool { calls.isEmpty }
 
-  /// The entries of exchanges that are over, without waiting for further decisions.
-  mutating func takeFinished() -> [HAREntry] { calls.keys.sorted().flatMap { calls[$0]?.takeOver() ?? [] } }
-
-  /// The entries of exchanges that are not over.
-  func open() -> [HAREntry] { calls.keys.sorted().flatMap { calls[$0]?.open() ?? [] } }
+  /// The entries of exchanges that are over, without waiting for further decisions; at the end those of all exchanges.
+  mutating func takeEntries(isClosing: Bool = false) -> [HAREntry] {
+    calls.keys.sorted().flatMap { calls[$0]?.takeEntries(isClosing: isClosing) ?? [] }
+  }
 
   /// Notes an event; returns the entries that it completes.
-  ///
-  /// Without a redaction of the recorder, the client's is used.
-  mutating func take(_ event: InstrumentEvent, _ redaction: Redaction?, maximumBodyBytes: Int) -> [HAREntry] {
+  mutating func take(_ event: InstrumentEvent) -> [HAREntry] {
     let id = event.call.id
     if case .began = event.kind {
       if calls.count >= Self.limit, let oldest = calls.keys.min() {
         calls[oldest] = nil
         lostCount += 1
       }
-      let mask = HARMask(redaction: redaction ?? event.call.redaction)
-      calls[id] = CallDraft(mask: mask, maximumBodyBytes: maximumBodyBytes)
+      calls[id] = CallDraft(redaction: redaction ?? event.call.redaction, maximumBodyBytes: maximumBodyBytes)
       return []
     }
     guard let index = calls.index(forKey: id) else { return [] }
@@ -44,7 +48,7 @@ struct HARDrafts {
 
 /// What is known of a call.
 private struct CallDraft {
-  let mask: HARMask
+  let redaction: Redaction
   let maximumBodyBytes: Int
   var drafts: [Int: ExchangeDraft] = [:]
   var decisions: [Explanation.Entry] = []
@@ -61,75 +65,62 @@ private struct CallDraft {
     case .exchangeBegan(let exchange):
       defer { drafts[exchange.number] = ExchangeDraft(exchange: exchange, start: event.time) }
       last = exchange.number
-      return takeOver()
+      return takeEntries()
     case .phase(let phase, let exchange): drafts[exchange]?.phases[phase] = event.time
     case .head(let head, let exchange): drafts[exchange]?.head = (head, event.time)
     case .decision(let entry): decisions.append(entry)
     case .exchangeEnded(let summary, let exchange):
       drafts[exchange]?.summary = (summary, event.time)
-      if isOver { return takeOver() }
+      if isOver { return takeEntries() }
     case .ended(let end):
       isOver = true
       switch end {
       case .succeeded: break
-      case .failed(let error): failure = text(of: error)
+      case .failed(let error as HTTPError): failure = "\(error.kind): \(redaction.recorded(error.message))"
+      case .failed(let error): failure = "\(type(of: error))"
       case .cancelled: failure = "cancelled"
       }
-      guard last > 0 else { return [entry(of: event.call, end, event.time)] }
-      return takeOver()
+      return last > 0 ? takeEntries() : [entry(of: event.call, end, event.time)]
     }
     return []
   }
 
-  mutating func takeOver() -> [HAREntry] {
-    let over = drafts.filter { $0.value.summary != nil }.sorted { $0.key < $1.key }
-    return over.map { number, draft in
+  /// The entries of exchanges that are over, or at the end of the recording of all exchanges.
+  mutating func takeEntries(isClosing: Bool = false) -> [HAREntry] {
+    let ready = drafts.filter { isClosing || $0.value.summary != nil }.sorted { $0.key < $1.key }
+    return ready.map { number, draft in
       drafts[number] = nil
-      // Those of a later hop or attempt belong to its exchange.
+      // Decisions about a later hop or attempt belong to its exchange.
+      let takesAll = (isOver || isClosing) && number == last
       let place = (draft.exchange.hop, draft.exchange.attempt)
-      let takesAll = isOver && number == last
-      let own = decisions.filter { takesAll || ($0.hop, $0.attempt) <= place }
-      if takesAll { decisions = [] } else { decisions.removeAll { ($0.hop, $0.attempt) <= place } }
-      var entry = draft.entry(own.map { mask.text($0.description) }, mask, maximumBodyBytes)
+      let later = takesAll ? [] : decisions.filter { ($0.hop, $0.attempt) > place }
+      let own = takesAll ? decisions : decisions.filter { ($0.hop, $0.attempt) <= place }
+      decisions = later
+      var entry = draft.entry(own, redaction, maximumBodyBytes)
       // What the call failed with says more than the kind alone.
       if takesAll, let failure { entry.failure = failure }
-      return entry
-    }
-  }
-
-  func open() -> [HAREntry] {
-    drafts.sorted { $0.key < $1.key }.map { _, draft in
-      var entry = draft.entry(decisions.map { mask.text($0.description) }, mask, maximumBodyBytes)
-      entry.failure = entry.failure ?? "not over when the recording ended"
+      if isClosing { entry.failure = entry.failure ?? "not over when the recording ended" }
       return entry
     }
   }
 
   /// The entry of a call that needed no exchange.
-  func entry(
-    of call: InstrumentEvent.Call, _ end: RequestEvent.End, _ time: Duration
-  ) -> HAREntry {
+  private func entry(of call: InstrumentEvent.Call, _ end: RequestEvent.End, _ time: Duration) -> HAREntry {
     var response = HAREntry.Response(status: 0)
     if case .succeeded(let status) = end {
       response = HAREntry.Response(status: status.rawValue, statusText: status.reasonPhrase)
     }
-    let isFromCache = decisions.contains {
-      switch $0.decision {
-      case .cache(.used), .cache(.usedAndRefreshed), .cache(.fallback): true
-      default: false
-      }
+    let codes = decisions.map(\.code.rawValue)
+    let isFromCache = codes.contains { code in
+      ["cache.used.", "cache.usedAndRefreshed.", "cache.fallback"].contains { code.hasPrefix($0) }
     }
     var entry = HAREntry(
-      startedAt: call.date, request: mask.request(call.request), response: response, failure: failure,
-      explanation: decisions.map { mask.text($0.description) }, call: "\(call.id)", tag: call.tag.map(mask.text),
+      startedAt: call.date, request: redaction.recorded(call.request), response: response, failure: failure,
+      explanation: redaction.recorded(decisions), codes: codes, call: "\(call.id)",
+      tag: call.tag.map(redaction.recorded),
       isFromCache: isFromCache)
     entry.timings.wait = time
     return entry
-  }
-
-  private func text(of error: any Error) -> String {
-    guard let error = error as? HTTPError else { return "\(type(of: error))" }
-    return "\(error.kind): \(mask.text(error.message))"
   }
 }
 
@@ -141,21 +132,41 @@ private struct ExchangeDraft {
   var phases: [HTTPError.Phase: Duration] = [:]
   var summary: (InstrumentEvent.Summary, at: Duration)?
 
-  func entry(_ decisions: [String], _ mask: HARMask, _ limit: Int) -> HAREntry {
-    var response = head.map { mask.response($0.0) } ?? HAREntry.Response(status: 0)
-    response.body = head.map { body(of: $0.0, mask, limit) }
-    response.bodySize = Self.size(summary?.0.receivedBytes, response.body)
-    var request = mask.request(exchange.request)
+  func entry(_ decisions: [Explanation.Entry], _ redaction: Redaction, _ limit: Int) -> HAREntry {
+    let (head, summary) = (head?.0, summary?.0)
+    func body(_ body: InstrumentEvent.Body?, _ headers: HTTPHeaders) -> HAREntry.Body? {
+      guard limit > 0, let body else { return nil }
+      // Another instrument may have asked for more.
+      let data = body.data.prefix(limit)
+      return HAREntry.Body(
+        Data(data), of: body.count, isWhole: body.isWhole && data.count == body.data.count,
+        type: headers["Content-Type"], coding: headers["Content-Encoding"], redaction)
+    }
+    var response = head.map { redaction.recorded($0) } ?? HAREntry.Response(status: 0)
+    if let head {
+      // At least the type and the size.
+      let received = max(summary?.receivedBytes ?? 0, 0)
+      var content =
+        body(summary?.receivedBody, head.headers)
+        ?? HAREntry.Body(
+          mimeType: head.headers["Content-Type"] ?? "", content: .none, size: received, isWhole: received == 0,
+          comment: received == 0 ? nil : "not recorded")
+      // Of an unread body, only the number of received bytes is known.
+      if content.size == 0, !content.isWhole { content.size = received }
+      response.body = content
+    }
+    response.bodySize = Self.size(summary?.receivedBytes, response.body)
+    var request = redaction.recorded(exchange.request)
     request.httpVersion = response.httpVersion
-    request.body = summary?.0.sentBody.flatMap { Self.body($0, exchange.request.headers, mask, limit) }
-    request.bodySize = Self.size(summary?.0.sentBytes, request.body)
-    let connection = head?.0.connection
+    request.body = body(summary?.sentBody, exchange.request.headers)
+    request.bodySize = Self.size(summary?.sentBytes, request.body)
     return HAREntry(
       startedAt: exchange.call.date.addingTimeInterval(start.inSeconds), request: request, response: response,
-      timings: timings(until: summary?.at ?? start), remoteAddress: connection?.remoteAddress,
-      connection: connection?.localPort.map { "\($0)" }, failure: summary?.0.failure.map { "\($0)" },
-      explanation: decisions, call: "\(exchange.call.id)", attempt: exchange.attempt, hop: exchange.hop,
-      tag: exchange.call.tag.map(mask.text))
+      timings: timings(until: self.summary?.at ?? start), remoteAddress: head?.connection?.remoteAddress,
+      connection: head?.connection?.localPort.map { "\($0)" }, failure: summary?.failure.map { "\($0)" },
+      explanation: redaction.recorded(decisions), codes: decisions.map(\.code.rawValue),
+      call: "\(exchange.call.id)", attempt: exchange.attempt, hop: exchange.hop,
+      tag: exchange.call.tag.map(redaction.recorded))
   }
 
   /// The durations of the phases, whose sum is the duration of the exchange.
@@ -189,30 +200,6 @@ private struct ExchangeDraft {
   /// The number of bytes on the wire, or -1 from a transport that does not count them.
   private static func size(_ counted: Int64?, _ body: HAREntry.Body?) -> Int64 {
     counted == 0 && (body?.size ?? 0) > 0 ? -1 : counted ?? -1
-  }
-
-  /// The body of the response, or at least its type and size.
-  private func body(of head: InstrumentEvent.Head, _ mask: HARMask, _ limit: Int) -> HAREntry.Body {
-    let received = max(summary?.0.receivedBytes ?? 0, 0)
-    var body =
-      summary?.0.receivedBody.flatMap { Self.body($0, head.headers, mask, limit) }
-      ?? HAREntry.Body(
-        mimeType: head.headers["Content-Type"] ?? "", content: .none, size: received, isWhole: received == 0,
-        comment: received == 0 ? nil : "not recorded")
-    // One that nobody has read.
-    if body.size == 0, !body.isWhole { body.size = received }
-    return body
-  }
-
-  private static func body(
-    _ body: InstrumentEvent.Body, _ headers: HTTPHeaders, _ mask: HARMask, _ limit: Int
-  ) -> HAREntry.Body? {
-    guard limit > 0 else { return nil }
-    // Another instrument may have asked for more.
-    let data = body.data.prefix(limit)
-    return HAREntry.Body(
-      Data(data), of: body.count, isWhole: body.isWhole && data.count == body.data.count,
-      type: headers["Content-Type"], coding: headers["Content-Encoding"], mask.redaction)
   }
 }
 

@@ -10,19 +10,8 @@ extension HAREntry {
     _ request: HTTPRequest, _ sent: Data?, _ response: StreamedResponse, _ received: Data, startedAt: Date,
     timings: Timings, _ redaction: Redaction
   ) {
-    let mask = HARMask(redaction: redaction)
-    var asked = mask.request(request)
-    if let sent {
-      let type = request.headers["Content-Type"] ?? request.body?.contentType
-      asked.body = Body(
-        sent, of: Int64(sent.count), isWhole: true, type: type, coding: request.headers["Content-Encoding"], redaction)
-      if asked.body?.content == Body.Content.none, !sent.isEmpty {
-        asked.body?.comment = HARKey.Body.digest(of: sent, type).comment
-      }
-      asked.bodySize = Int64(sent.count)
-    }
-    var answer = mask.response(InstrumentEvent.Head(response))
-    answer.trailers = mask.headers(response.trailers)
+    var answer = redaction.recorded(InstrumentEvent.Head(response))
+    answer.trailers = redaction.recorded(response.trailers)
     answer.body = Body(
       received, of: Int64(received.count), isWhole: true, type: response.headers["Content-Type"],
       coding: response.headers["Content-Encoding"], redaction)
@@ -34,30 +23,38 @@ extension HAREntry {
       answer.body?.comment = nil
     }
     self.init(
-      startedAt: startedAt, request: asked, response: answer, timings: timings,
+      startedAt: startedAt, request: Request(request, sent, redaction), response: answer, timings: timings,
       remoteAddress: response.connection?.remoteAddress)
+  }
+}
+
+extension HAREntry.Request {
+  /// A request whose body is known, with its secrets masked.
+  fileprivate init(_ request: HTTPRequest, _ sent: Data?, _ redaction: Redaction) {
+    self = redaction.recorded(request)
+    guard let sent else { return }
+    let type = request.headers["Content-Type"] ?? request.body?.contentType
+    body = HAREntry.Body(
+      sent, of: Int64(sent.count), isWhole: true, type: type, coding: request.headers["Content-Encoding"], redaction)
+    if body?.content == HAREntry.Body.Content.none, !sent.isEmpty {
+      body?.comment = HARKey.Body.digest(of: sent, type).comment
+    }
+    bodySize = Int64(sent.count)
   }
 }
 
 extension HARFile {
   /// The JSON of the file.
   package func data() -> Data {
-    var text = JSONText()
-    text.object { text in
-      text.object("log") { text in
-        text.member("version", "1.2")
-        text.object("creator") { text in
-          text.member("name", "Martlet")
-          text.member("version", HTTPClient.Configuration.version)
-        }
-        text.array("pages", [Int]()) { _, _ in }
-        text.array("entries", entries) { entry, text in
-          text.breakLine()
-          entry.write(to: &text)
-        }
-      }
-    }
-    return Data(text.bytes) + Data("\n".utf8)
+    let creator = JSONNode.members([("name", .text("Martlet")), ("version", .text(HTTPClient.Configuration.version))])
+    let log = JSONNode.members([
+      ("version", .text("1.2")), ("creator", creator), ("pages", .array([])), ("entries", .array([])),
+    ])
+    var (text, lines): ([UInt8], [UInt8]) = ([], [])
+    JSONNode.members([("log", log)]).append(to: &text)
+    HAREntry.append(entries, to: &lines)
+    let end = text.suffix(3)
+    return Data(text.dropLast(3) + lines + end + "\n".utf8)
   }
 }
 
@@ -80,27 +77,26 @@ package struct HARKey: Sendable, Hashable {
         MultipartSyntax.problem(ofBoundary: $0) == nil ? $0 : nil
       }
       let octets = boundary.map { data.replacing(Data($0.utf8), with: Data("boundary".utf8)) } ?? data
-      return .digest(SHA256Stream.text(SHA2.sha256(Array(octets))))
+      return .digest(SHA2.sha256(Array(octets)).hexadecimal)
     }
 
-    init(_ data: Data?, _ type: String?, _ coding: String?, _ redaction: Redaction) {
-      guard let data, !data.isEmpty else {
-        self = .none
-        return
+    fileprivate init(_ body: HAREntry.Body?, _ type: String?, _ coding: String?, _ redaction: Redaction) {
+      let data: Data
+      switch body?.content {
+      case .text(let text)?: data = Data(text.utf8)
+      case .bytes(let bytes)?: data = bytes
+      default: data = Data()
       }
-      let body = HAREntry.Body(data, of: 0, isWhole: true, type: type, coding: coding, redaction)
-      if case .text(let text) = body.content { self = .text(text) } else { self = Self.digest(of: data, type) }
-    }
-
-    init(_ body: HAREntry.Body?, _ type: String?, _ coding: String?, _ redaction: Redaction) {
       if let comment = body?.comment, comment.hasPrefix(Self.prefix) {
         self = .digest(String(comment.dropFirst(Self.prefix.count)))
-        return
-      }
-      switch body?.content {
-      case .text(let text)?: self = Self(Data(text.utf8), type, coding, redaction)
-      case .bytes(let data)?: self = Self(data, type, coding, redaction)
-      default: self = .none
+      } else if data.isEmpty {
+        self = .none
+      } else if case .text(let text) = HAREntry.Body(
+        data, of: 0, isWhole: true, type: type, coding: coding, redaction
+      ).content {
+        self = .text(text)
+      } else {
+        self = Self.digest(of: data, type)
       }
     }
   }
@@ -115,31 +111,19 @@ package struct HARKey: Sendable, Hashable {
   package var headers: [String: String] = [:]
 
   /// A name for a file with a body.
-  package static func name(of body: Data) -> String { String(SHA256Stream.text(SHA2.sha256(Array(body))).prefix(16)) }
+  package static func name(of body: Data) -> String { String(SHA2.sha256(Array(body)).hexadecimal.prefix(16)) }
 
-  package init(
-    _ request: HTTPRequest, _ body: Data?, headers names: [String], _ redaction: Redaction
-  ) {
-    let type = request.headers["Content-Type"] ?? request.body?.contentType
-    self.init(
-      request.method.rawValue, HARMask(redaction: redaction).url(of: request), request.headers, names,
-      Body(body, type, request.headers["Content-Encoding"], redaction), redaction)
+  package init(_ request: HTTPRequest, _ body: Data?, headers names: [String], _ redaction: Redaction) {
+    self.init(HAREntry.Request(request, body, redaction), names, redaction)
   }
 
   package init(_ entry: HAREntry, headers names: [String], _ redaction: Redaction) {
-    let request = HTTPRequest(HTTPMethod(entry.request.method), RequestTarget(entry.request.url))
-    let type = entry.request.body?.mimeType
-    self.init(
-      entry.request.method, HARMask(redaction: redaction).url(of: request), entry.request.headers, names,
-      Body(
-        entry.request.body, type.flatMap { $0.isEmpty ? nil : $0 } ?? entry.request.headers["Content-Type"],
-        entry.request.headers["Content-Encoding"], redaction), redaction)
+    self.init(entry.request, names, redaction)
   }
 
-  private init(
-    _ method: String, _ url: String, _ headers: HTTPHeaders, _ names: [String], _ body: Body, _ redaction: Redaction
-  ) {
-    self.method = method
+  private init(_ request: HAREntry.Request, _ names: [String], _ redaction: Redaction) {
+    method = request.method
+    let url = redaction.url(of: HTTPRequest(HTTPMethod(method), RequestTarget(request.url)))
     let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let whole = parts[0]
     let start = whole.range(of: "://")?.upperBound ?? whole.startIndex
@@ -147,11 +131,12 @@ package struct HARKey: Sendable, Hashable {
     origin = String(whole[..<slash])
     path = slash == whole.endIndex ? "/" : String(whole[slash...])
     query = Query(parsing: parts.count > 1 ? String(parts[1]) : "").items
-    self.body = body
+    let type = request.body.flatMap { $0.mimeType.isEmpty ? nil : $0.mimeType } ?? request.headers["Content-Type"]
+    body = Body(request.body, type, request.headers["Content-Encoding"], redaction)
     for name in names {
-      guard let value = headers[name] else { continue }
+      guard let value = request.headers[name] else { continue }
       let field = HTTPHeaders.Field(name: name, value: value)
-      self.headers[FieldSyntax.lowercased(name)] = HARMask(redaction: redaction).value(of: field)
+      headers[FieldSyntax.lowercased(name)] = redaction.recordedValue(of: field)
     }
   }
 }

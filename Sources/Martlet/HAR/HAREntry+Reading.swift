@@ -28,6 +28,7 @@ extension HAREntry {
     // Chrome's name is `_error` too, but in the response.
     failure = value["_error"].string ?? response["_error"].string
     explanation = value["_explanation"].array?.compactMap(\.string) ?? []
+    codes = value["_codes"].array?.compactMap(\.string) ?? []
     call = value["_call"].string
     attempt = value["_attempt"].int ?? 1
     hop = value["_redirect"].int ?? 0

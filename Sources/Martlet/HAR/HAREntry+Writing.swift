@@ -4,86 +4,35 @@ import Foundation
 extension HAREntry {
   static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-  /// Writes the entry on one line.
-  package func write(to text: inout JSONText) {
-    text.object { text in
-      text.member("startedDateTime", startedAt.formatted(Self.dates))
-      text.member("time", timings.writtenTotal)
-      text.object("request") { write(request, &$0) }
-      text.object("response") { write(response, &$0) }
-      text.object("cache") { _ in }
-      text.object("timings") { $0.write(timings) }
-      if let remoteAddress { text.member("serverIPAddress", remoteAddress) }
-      if let connection { text.member("connection", connection) }
+  /// Appends entries to others, each on its own line.
+  package static func append(_ entries: [HAREntry], to text: inout [UInt8]) {
+    for entry in entries {
+      text += (text.isEmpty ? "\n" : ",\n").utf8
+      entry.json.append(to: &text)
+    }
+  }
+
+  private var json: JSONNode {
+    .members([
+      ("startedDateTime", .text(startedAt.formatted(Self.dates))),
+      ("time", .milliseconds(timings.writtenTotal)),
+      ("request", request.json),
+      ("response", response.json),
+      ("cache", .object([])),
+      ("timings", timings.json),
+      ("serverIPAddress", .text(remoteAddress)),
+      ("connection", .text(connection)),
       // Some readers take each member with an underscore for Chrome's, which always has this one.
-      text.member("_resourceType", "fetch")
-      if let failure { text.member("_error", failure) }
-      if !explanation.isEmpty { text.array("_explanation", explanation) { $1.string($0) } }
-      if isFromCache { text.member("_fromCache", true) }
-      if let call { text.member("_call", call) }
-      if attempt > 1 { text.member("_attempt", Int64(attempt)) }
-      if hop > 0 { text.member("_redirect", Int64(hop)) }
-      if let tag { text.member("_tag", tag) }
-    }
-  }
-
-  private func write(_ request: Request, _ text: inout JSONText) {
-    text.member("method", request.method)
-    text.member("url", request.url)
-    text.member("httpVersion", request.httpVersion)
-    let cookies = request.headers[all: "Cookie"].flatMap { $0.split(separator: ";") }
-    text.pairs("cookies", cookies.lazy.map(Self.pair))
-    text.write(request.headers)
-    let query = request.url.firstIndex(of: "?").map { request.url[$0...].dropFirst() } ?? ""
-    text.pairs("queryString", Query(parsing: String(query.prefix { $0 != "#" })).lazy.map { ($0.name, $0.value ?? "") })
-    text.member("headersSize", -1)
-    text.member("bodySize", request.bodySize)
-    guard let body = request.body else { return }
-    text.object("postData") { text in
-      text.member("mimeType", body.mimeType)
-      text.write(body)
-      if body.content == .none { text.member("text", "") }
-    }
-  }
-
-  private func write(_ response: Response, _ text: inout JSONText) {
-    text.member("status", Int64(response.status))
-    text.member("statusText", response.statusText)
-    text.member("httpVersion", response.httpVersion)
-    text.array("cookies", response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, &text) }
-    text.write(response.headers)
-    if !response.trailers.isEmpty { text.write(response.trailers, "_trailers") }
-    text.object("content") { text in
-      let size = response.body?.size ?? 0
-      text.member("size", size)
-      if response.bodySize > 0, size > response.bodySize { text.member("compression", size - response.bodySize) }
-      text.member("mimeType", response.body?.mimeType ?? "")
-      if let body = response.body { text.write(body) }
-    }
-    text.member("redirectURL", response.headers["Location"] ?? "")
-    text.member("headersSize", -1)
-    text.member("bodySize", response.bodySize)
-  }
-
-  /// Writes a cookie that a server sets.
-  private static func write(_ line: String, _ text: inout JSONText) {
-    let parts = line.split(separator: ";")
-    let (name, value) = pair(parts.first ?? "")
-    text.object { text in
-      text.member("name", name)
-      text.member("value", value)
-      for part in parts.dropFirst() {
-        let (attribute, value) = pair(part)
-        switch (attribute.isEmpty ? value : attribute).lowercased() {
-        case "path": text.member("path", value)
-        case "domain": text.member("domain", value)
-        case "secure": text.member("secure", true)
-        case "httponly": text.member("httpOnly", true)
-        case "expires": if let date = HTTPDate(value) { text.member("expires", date.date.formatted(Self.dates)) }
-        default: break
-        }
-      }
-    }
+      ("_resourceType", .text("fetch")),
+      ("_error", .text(failure)),
+      ("_explanation", explanation.isEmpty ? nil : .array(explanation.map { .scalar(.string($0)) })),
+      ("_codes", codes.isEmpty ? nil : .array(codes.map { .scalar(.string($0)) })),
+      ("_fromCache", isFromCache ? .scalar(true) : nil),
+      ("_call", .text(call)),
+      ("_attempt", attempt > 1 ? .number(attempt) : nil),
+      ("_redirect", hop > 0 ? .number(hop) : nil),
+      ("_tag", .text(tag)),
+    ])
   }
 
   static func pair(_ text: Substring) -> (name: String, value: String) {
@@ -94,38 +43,103 @@ extension HAREntry {
   }
 }
 
-extension JSONText {
-  /// Writes header fields; the format has only text, so `_octets` keeps a value that is not UTF-8.
-  fileprivate mutating func write(_ headers: HTTPHeaders, _ name: StaticString = "headers") {
-    array(name, headers) { field, text in
-      text.object { text in
-        text.member("name", field.name)
-        text.member("value", field.value)
-        if field.hasOtherOctets { text.member("_octets", Data(field.octets).base64EncodedString()) }
+extension HAREntry.Request {
+  fileprivate var json: JSONNode {
+    let cookies = headers[all: "Cookie"].flatMap { $0.split(separator: ";") }
+    let query = url.firstIndex(of: "?").map { url[$0...].dropFirst().prefix { $0 != "#" } } ?? ""
+    return .members([
+      ("method", .text(method)),
+      ("url", .text(url)),
+      ("httpVersion", .text(httpVersion)),
+      ("cookies", .pairs(cookies.lazy.map(HAREntry.pair))),
+      ("headers", headers.json),
+      ("queryString", .pairs(Query(parsing: String(query)).lazy.map { ($0.name, $0.value ?? "") })),
+      ("headersSize", .number(-1)),
+      ("bodySize", .number(bodySize)),
+      ("postData", body?.postData),
+    ])
+  }
+}
+
+extension HAREntry.Response {
+  fileprivate var json: JSONNode {
+    let size = body?.size ?? 0
+    let content: [(String, JSONNode?)] = [
+      ("size", .number(size)),
+      ("compression", bodySize > 0 && size > bodySize ? .number(size - bodySize) : nil),
+      ("mimeType", .text(body?.mimeType ?? "")),
+    ]
+    return .members([
+      ("status", .number(status)),
+      ("statusText", .text(statusText)),
+      ("httpVersion", .text(httpVersion)),
+      ("cookies", .array(headers[all: "Set-Cookie"].map(Self.cookie))),
+      ("headers", headers.json),
+      ("_trailers", trailers.isEmpty ? nil : trailers.json),
+      ("content", .members(content + (body?.members ?? []))),
+      ("redirectURL", .text(headers["Location"] ?? "")),
+      ("headersSize", .number(-1)),
+      ("bodySize", .number(bodySize)),
+    ])
+  }
+
+  /// A cookie that a server sets.
+  private static func cookie(_ line: String) -> JSONNode {
+    let parts = line.split(separator: ";")
+    let (name, value) = HAREntry.pair(parts.first ?? "")
+    let attributes = parts.dropFirst().map { part -> (String, JSONNode?) in
+      let (attribute, value) = HAREntry.pair(part)
+      return switch (attribute.isEmpty ? value : attribute).lowercased() {
+      case "path": ("path", .text(value))
+      case "domain": ("domain", .text(value))
+      case "secure": ("secure", .scalar(true))
+      case "httponly": ("httpOnly", .scalar(true))
+      case "expires": ("expires", .text(HTTPDate(value)?.date.formatted(HAREntry.dates)))
+      default: ("", nil)
       }
     }
+    return .members([("name", .text(name)), ("value", .text(value))] + attributes)
+  }
+}
+
+extension HTTPHeaders {
+  /// The fields; the format has only text, so `_octets` keeps a value that is not UTF-8.
+  fileprivate var json: JSONNode {
+    .array(
+      map { field in
+        let octets = field.hasOtherOctets ? Data(field.octets).base64EncodedString() : nil
+        return .members([("name", .text(field.name)), ("value", .text(field.value)), ("_octets", .text(octets))])
+      })
+  }
+}
+
+extension HAREntry.Body {
+  fileprivate var members: [(String, JSONNode?)] {
+    let content: [(String, JSONNode?)] =
+      switch content {
+      case .text(let value): [("text", .text(value))]
+      case .bytes(let data): [("text", .text(data.base64EncodedString())), ("encoding", .text("base64"))]
+      case .file(let name): [("_file", .text(name))]
+      case .none: []
+      }
+    return content + [("_truncated", isWhole ? nil : .scalar(true)), ("comment", .text(comment))]
   }
 
-  fileprivate mutating func write(_ body: HAREntry.Body) {
-    switch body.content {
-    case .text(let value): member("text", value)
-    case .bytes(let data):
-      member("text", data.base64EncodedString())
-      member("encoding", "base64")
-    case .file(let name): member("_file", name)
-    case .none: break
-    }
-    if !body.isWhole { member("_truncated", true) }
-    if let comment = body.comment { member("comment", comment) }
+  fileprivate var postData: JSONNode {
+    .members([("mimeType", .text(mimeType))] + members + [("text", content == .none ? .text("") : nil)])
   }
+}
 
-  fileprivate mutating func write(_ timings: HAREntry.Timings) {
-    member("blocked", timings.blocked)
-    member("dns", timings.dns)
-    member("connect", timings.connect)
-    member("ssl", timings.ssl)
-    member("send", timings.send)
-    member("wait", timings.wait)
-    member("receive", timings.receive)
+extension HAREntry.Timings {
+  fileprivate var json: JSONNode {
+    .members([
+      ("blocked", .milliseconds(blocked)),
+      ("dns", .milliseconds(dns)),
+      ("connect", .milliseconds(connect)),
+      ("ssl", .milliseconds(ssl)),
+      ("send", .milliseconds(send)),
+      ("wait", .milliseconds(wait)),
+      ("receive", .milliseconds(receive)),
+    ])
   }
 }

@@ -81,6 +81,8 @@ package struct HAREntry: Sendable {
   package var failure: String?
   /// The decisions about the request, in sentences.
   package var explanation: [String] = []
+  /// The codes of these decisions.
+  package var codes: [String] = []
   /// The number of the call, which several entries may share.
   package var call: String?
   package var attempt = 1

@@ -54,32 +54,10 @@ package struct HARFile: Sendable {
       do throws(InvalidInput) {
         entries.append(try HAREntry(item))
       } catch {
-        throw problem("entry \(index + 1) has \(error.message)", line: Self.line(ofEntry: index, in: data))
+        var places = JSONIndex(data)
+        let line = places.line(of: [JSONNode.Key.name("log"), .name("entries"), .index(index)])
+        throw problem("entry \(index + 1) has \(error.message)", line: line)
       }
     }
-  }
-
-  /// The line on which an entry begins.
-  static func line(ofEntry number: Int, in data: Data) -> Int? {
-    guard let entries = data.range(of: Data("\"entries\"".utf8)) else { return nil }
-    let octets = Array(data[entries.upperBound...])
-    var (index, depth, count) = (0, 0, 0)
-    while index < octets.count {
-      switch octets[index] {
-      case UInt8(ascii: "\""):
-        index = FieldSyntax.endOfQuotedString(in: octets, from: index)
-        continue
-      case UInt8(ascii: "{"), UInt8(ascii: "["):
-        depth += 1
-        if depth == 2 {
-          if count == number { return 1 + data[..<(entries.upperBound + index)].count { $0 == 0x0A } }
-          count += 1
-        }
-      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-      default: break
-      }
-      index += 1
-    }
-    return nil
   }
 }

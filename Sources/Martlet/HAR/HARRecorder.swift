@@ -10,8 +10,8 @@ public import Foundation
 ///
 /// The file has an entry for each exchange that is over: the requests of a redirect chain and the attempts of a retry are
 /// entries of their own. A request that needed no exchange has an entry too, because a stored response was used, or
-/// because it failed before. Each entry has the phases as timings, and the client's decisions, as sentences, in
-/// `_explanation`.
+/// because it failed before. Each entry has the phases as timings, and the client's decisions, as sentences in
+/// `_explanation` and as codes in `_codes`.
 ///
 /// Secrets are masked before anything is written, like in logs. Bodies that are text are recorded up to
 /// ``maximumBodyBytes``; other bodies are recorded if they are images, fonts, audio or video, in which nothing can be
@@ -26,9 +26,10 @@ public import Foundation
 /// Several clients may share a recorder; several recorders must not share a file.
 public final class HARRecorder: Instrument {
   private struct State {
-    var drafts = HARDrafts()
+    var drafts: HARDrafts
     var writer: HARWriter?
-    var waiting = JSONText()
+    /// The entries that are not written yet.
+    var waiting: [UInt8] = []
     var isTimed = false
     var entryCount = 0
     var droppedCount = 0
@@ -36,19 +37,16 @@ public final class HARRecorder: Instrument {
 
     mutating func add(_ entries: [HAREntry]) {
       guard writer != nil else { return }
-      for entry in entries {
-        waiting.breakLine()
-        entry.write(to: &waiting)
-        entryCount += 1
-      }
+      HAREntry.append(entries, to: &waiting)
+      entryCount += entries.count
     }
 
     mutating func write() {
-      guard !waiting.bytes.isEmpty else { return }
-      defer { waiting.removeAll() }
+      guard !waiting.isEmpty else { return }
+      defer { waiting.removeAll(keepingCapacity: true) }
       guard writer != nil else { return }
       do throws(HTTPError) {
-        try writer?.add(waiting.bytes)
+        try writer?.add(waiting)
       } catch {
         problem = error
         writer?.close()
@@ -64,7 +62,6 @@ public final class HARRecorder: Instrument {
   public let file: URL
   /// The maximum number of bytes to record of each body.
   public let maximumBodyBytes: Int
-  private let redaction: Redaction?
   private let delay: DispatchTimeInterval
   private let state: Locked<State>
 
@@ -86,9 +83,9 @@ public final class HARRecorder: Instrument {
     }
     self.file = file
     self.maximumBodyBytes = min(max(0, maximumBodyBytes), 16 << 20)
-    self.redaction = redaction
     self.delay = delay
-    state = Locked(State(writer: try HARWriter(at: file.path(percentEncoded: false))))
+    let drafts = HARDrafts(redaction: redaction, maximumBodyBytes: self.maximumBodyBytes)
+    state = Locked(State(drafts: drafts, writer: try HARWriter(at: file.path(percentEncoded: false))))
     HARRecorder.finishAtExit(self)
   }
 
@@ -101,7 +98,7 @@ public final class HARRecorder: Instrument {
   public func close() {
     flush()
     state.withLock { state in
-      state.add(state.drafts.open())
+      state.add(state.drafts.takeEntries(isClosing: true))
       state.write()
       state.writer?.close()
       state.writer = nil
@@ -126,10 +123,10 @@ public final class HARRecorder: Instrument {
     let isFirst = state.withLock { state in
       guard state.writer != nil else { return false }
       state.droppedCount += event.droppedCount
-      state.add(state.drafts.take(event, redaction, maximumBodyBytes: maximumBodyBytes))
-      if state.waiting.bytes.count >= Self.batch || state.drafts.isEmpty { state.write() }
+      state.add(state.drafts.take(event))
+      if state.waiting.count >= Self.batch || state.drafts.isEmpty { state.write() }
       // An exchange that is over waits for decisions, such as a retry, but not for long.
-      var isWaiting = !state.waiting.bytes.isEmpty
+      var isWaiting = !state.waiting.isEmpty
       if case .exchangeEnded = event.kind { isWaiting = true }
       guard isWaiting, !state.isTimed else { return false }
       state.isTimed = true
@@ -145,7 +142,7 @@ public final class HARRecorder: Instrument {
   public func flush() {
     state.withLock { state in
       state.isTimed = false
-      state.add(state.drafts.takeFinished())
+      state.add(state.drafts.takeEntries())
       state.write()
     }
   }

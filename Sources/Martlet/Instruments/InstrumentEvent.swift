@@ -174,7 +174,7 @@ extension [String: JSONValue] {
     self["http.request.method"] = .string(isUsual ? request.method.rawValue : "_OTHER")
     if !isUsual { self["http.request.method_original"] = .string(request.method.rawValue) }
     self["url.full"] = .string(redactedURL)
-    guard let url = try? request.target.resolve(against: nil) else { return }
+    guard let url = request.absoluteURL else { return }
     let isIPv6 = url.host.hasPrefix("[") && url.host.hasSuffix("]")
     self["server.address"] = .string(isIPv6 ? String(url.host.dropFirst().dropLast()) : url.host)
     self["server.port"] = .number(Double(url.effectivePort))

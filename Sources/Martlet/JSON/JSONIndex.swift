@@ -5,25 +5,19 @@ import Foundation
 /// One scan notes where each array and object ends. The parts of one of them are listed once a path leads through it,
 /// which skips the arrays and objects in it. So the time is linear for any number of paths, and other parts cost little.
 struct JSONIndex {
-  /// The place of a value.
-  private struct Place {
-    let start: Int
-    /// The index of the first array or object that begins there or later.
-    let container: Int
-  }
-
+  /// The places of the parts of an array or an object.
   private enum Parts {
-    case elements([Place])
+    case elements([Int])
     /// The members by their names, and by the names that the decoder's key strategy makes of them; of members with the
     /// same name the first one counts, as for Foundation.
-    case members([String: Place], renamed: [String: Place]?)
+    case members([String: Int], renamed: [String: Int]?)
   }
 
   private let bytes: [UInt8]
   private let start: Int
-  /// The end of each array and object, and the index of the next one from there; in the order of their beginnings.
-  private var containers: [(end: Int, next: Int)] = []
-  /// The parts of the arrays and objects that a path led through.
+  /// The arrays and objects, in the order of their beginnings; 0 is the end of an unclosed one.
+  private var containers: [(start: Int, end: Int)] = []
+  /// The parts of the arrays and objects that a path led through, by their beginning.
   private var parts: [Int: Parts] = [:]
 
   /// The number of arrays and objects whose parts are listed.
@@ -41,9 +35,9 @@ struct JSONIndex {
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         open.append(containers.count)
-        containers.append((bytes.count, .max))
+        containers.append((index, 0))
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        if let container = open.popLast() { containers[container] = (index + 1, containers.count) }
+        if let container = open.popLast() { containers[container].end = index + 1 }
       default: break
       }
       index += 1
@@ -69,17 +63,13 @@ struct JSONIndex {
 
   /// The value at a path.
   mutating func value(at path: [any CodingKey], _ convert: JSONNode.Conversion?) throws(JSONMisfit) -> JSONValue {
-    var place = Place(start: start, container: 0)
-    for (depth, key) in path.enumerated() {
-      guard let next = try part(key, of: place, path.prefix(depth), convert) else {
-        // Trying all types would take time that a text of strangers chooses.
-        throw JSONMisfit(message: "the text has no such part")
-      }
-      place = next
+    guard let place = try place(at: path, convert) else {
+      // Trying all types would take time that a text of strangers chooses.
+      throw JSONMisfit(message: "the text has no such part")
     }
     let node: JSONNode
     do throws(JSONParser.Problem) {
-      node = try JSONParser.node(in: bytes, at: place.start)
+      node = try JSONParser.node(in: bytes, at: place)
     } catch {
       throw JSONMisfit(message: error.reason)
     }
@@ -87,14 +77,31 @@ struct JSONIndex {
     return node.value(&path, convert)
   }
 
+  /// The index of the value at a path, or `nil` if there is none.
+  mutating func place(
+    at path: [any CodingKey], _ convert: JSONNode.Conversion? = nil
+  ) throws(JSONMisfit) -> Int? {
+    var place = start
+    for (depth, key) in path.enumerated() {
+      guard let next = try part(key, of: place, path.prefix(depth), convert) else { return nil }
+      place = next
+    }
+    return place
+  }
+
+  /// The line on which the value at a path begins.
+  mutating func line(of path: [any CodingKey]) -> Int? {
+    guard let place = try? place(at: path) else { return nil }
+    return 1 + bytes[..<place].count { $0 == 0x0A }
+  }
+
   private mutating func part(
-    _ key: any CodingKey, of place: Place, _ path: ArraySlice<any CodingKey>, _ convert: JSONNode.Conversion?
-  ) throws(JSONMisfit) -> Place? {
-    guard place.start < bytes.count, bytes[place.start] == UInt8(ascii: "{") || bytes[place.start] == UInt8(ascii: "[")
-    else { return nil }
-    if parts[place.container] == nil { parts[place.container] = listed(place, Array(path), convert) }
-    switch parts[place.container] {
-    case nil: return nil
+    _ key: any CodingKey, of place: Int, _ path: ArraySlice<any CodingKey>, _ convert: JSONNode.Conversion?
+  ) throws(JSONMisfit) -> Int? {
+    guard let end = end(ofContainer: place) else { return nil }
+    let known = parts[place] ?? listed(place + 1..<end - 1, Array(path), convert)
+    parts[place] = known
+    switch known {
     case .elements(let elements):
       guard let index = key.intValue, elements.indices.contains(index) else { return nil }
       return elements[index]
@@ -102,19 +109,29 @@ struct JSONIndex {
       let asWritten = members[key.stringValue]
       let found = renamed?[key.stringValue] ?? asWritten
       // Foundation does not rename the keys of a dictionary, and a path does not tell a dictionary from a model.
-      if let asWritten, let found, asWritten.start != found.start {
+      if let asWritten, let found, asWritten != found {
         throw JSONMisfit(message: "two members have the same name once their keys are converted")
       }
       return found
     }
   }
 
-  private func listed(_ place: Place, _ path: [any CodingKey], _ convert: JSONNode.Conversion?) -> Parts {
-    let isObject = bytes[place.start] == UInt8(ascii: "{")
-    var (names, places): ([String], [Place]) = ([], [])
-    let end = containers[place.container].end - 1
-    var (index, container) = (place.start + 1, place.container + 1)
-    while index < end {
+  /// The end of the array or object that begins at an index, or `nil` if none does.
+  private func end(ofContainer start: Int) -> Int? {
+    var (low, high) = (0, containers.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if containers[middle].start < start { low = middle + 1 } else { high = middle }
+    }
+    guard low < containers.count, containers[low].start == start, containers[low].end > 0 else { return nil }
+    return containers[low].end
+  }
+
+  private func listed(_ content: Range<Int>, _ path: [any CodingKey], _ convert: JSONNode.Conversion?) -> Parts {
+    let isObject = bytes[content.lowerBound - 1] == UInt8(ascii: "{")
+    var (names, places): ([String], [Int]) = ([], [])
+    var index = content.lowerBound
+    while index < content.upperBound {
       let start = index
       if Self.isSeparator(bytes[start]) {
         index += 1
@@ -122,18 +139,20 @@ struct JSONIndex {
       }
       if isObject, names.count == places.count {
         index = self.end(ofString: start)
-        names.append(JSONParser.name(in: bytes, at: start))
+        names.append(JSONParser.string(in: bytes, at: start))
         continue
       }
-      places.append(Place(start: start, container: container))
-      switch bytes[start] {
-      case UInt8(ascii: "\""): index = self.end(ofString: start)
-      case UInt8(ascii: "{"), UInt8(ascii: "["): (index, container) = containers[container]
-      default: while index < end, !Self.isSeparator(bytes[index]) { index += 1 }
+      places.append(start)
+      if bytes[start] == UInt8(ascii: "\"") {
+        index = self.end(ofString: start)
+      } else if let end = end(ofContainer: start) {
+        index = end
+      } else {
+        while index < content.upperBound, !Self.isSeparator(bytes[index]) { index += 1 }
       }
     }
     guard isObject else { return .elements(places) }
-    func table(_ names: [String]) -> [String: Place] { Dictionary(zip(names, places)) { first, _ in first } }
+    func table(_ names: [String]) -> [String: Int] { Dictionary(zip(names, places)) { first, _ in first } }
     return .members(table(names), renamed: convert.map { convert in table(names.map { convert(path, $0) }) })
   }
 

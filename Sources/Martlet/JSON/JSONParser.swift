@@ -66,8 +66,8 @@ struct JSONParser {
     }
   }
 
-  /// Parses the name of a member at an index of a text, leniently.
-  static func name(in bytes: [UInt8], at index: Int) -> String {
+  /// Parses a string at an index of a text, leniently.
+  static func string(in bytes: [UInt8], at index: Int) -> String {
     var parser = JSONParser(bytes: bytes, isLenient: true, maximumDepth: 0, index: index)
     return (try? parser.string()) ?? ""
   }
@@ -185,50 +185,16 @@ struct JSONParser {
   }
 
   private mutating func escape(into octets: inout [UInt8]) throws(Problem) {
-    guard let octet = next else { throw problem("unterminated string") }
-    index += 1
-    switch octet {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): octets.append(octet)
-    case UInt8(ascii: "b"): octets.append(0x08)
-    case UInt8(ascii: "f"): octets.append(0x0C)
-    case UInt8(ascii: "n"): octets.append(0x0A)
-    case UInt8(ascii: "r"): octets.append(0x0D)
-    case UInt8(ascii: "t"): octets.append(0x09)
-    case UInt8(ascii: "u"):
-      var code = UInt32(try unit())
-      if isLenient, 0xD800...0xDFFF ~= code, !isPair(code) { code = 0xFFFD }
-      if 0xD800...0xDBFF ~= code {
-        guard next == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
-          throw problem("lone surrogate in a string")
-        }
-        index += 2
-        let low = UInt32(try unit())
-        guard 0xDC00...0xDFFF ~= low else { throw problem("lone surrogate in a string") }
-        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
-      }
-      guard let scalar = Unicode.Scalar(code) else { throw problem("lone surrogate in a string") }
-      octets.append(contentsOf: String(scalar).utf8)
-    default: throw problem("invalid escape in a string")
+    let start = index - 1
+    guard let escape = JSONEscape(bytes, at: start) else {
+      index = min(start + 2, bytes.count)
+      let isTruncated = JSONEscape.isTruncated(bytes, at: start)
+      throw problem(isTruncated ? "unterminated string" : "invalid escape in a string")
     }
-  }
-
-  /// Whether a high surrogate is followed by a low one.
-  private func isPair(_ code: UInt32) -> Bool {
-    guard 0xD800...0xDBFF ~= code, index + 2 < bytes.count, bytes[index] == UInt8(ascii: "\\") else { return false }
-    var parser = self
-    parser.index += 2
-    return bytes[index + 1] == UInt8(ascii: "u") && ((try? parser.unit()).map { 0xDC00...0xDFFF ~= $0 } ?? false)
-  }
-
-  /// Parses four hexadecimal digits.
-  private mutating func unit() throws(Problem) -> UInt16 {
-    guard index + 4 <= bytes.count else { throw problem("unterminated string") }
-    var value: UInt16 = 0
-    for octet in bytes[index..<index + 4] {
-      guard let digit = PercentEncoding.hexValue(octet) else { throw problem("invalid escape in a string") }
-      value = value << 4 | UInt16(digit)
+    index = start + escape.length
+    guard let scalar = escape.scalar ?? (isLenient ? "\u{FFFD}" : nil) else {
+      throw problem("lone surrogate in a string")
     }
-    index += 4
-    return value
+    octets += String(scalar).utf8
   }
 }

@@ -23,8 +23,7 @@ struct Telling {
     defer { untold = nil }
     if let untold { return (untold.value, nil) }
     isTelling = false
-    defer { waiter = nil }
-    return (nil, waiter)
+    return (nil, waiter.take())
   }
 
   /// Stores a continuation to resume once all progress is delivered.

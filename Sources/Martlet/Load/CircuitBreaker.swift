@@ -54,15 +54,7 @@ struct Circuit {
   enum State: Equatable {
     case closed(failures: Int)
     case open(until: Duration)
-    case probing(since: Duration)
-  }
-
-  enum Verdict: Equatable {
-    case pass
-    /// The request is the probe.
-    case probe
-    /// For how long requests fail; zero while a probe is under way.
-    case refused(for: Duration)
+    case probing
   }
 
   private(set) var state = State.closed(failures: 0)
@@ -70,14 +62,7 @@ struct Circuit {
   /// The last failure.
   private(set) var failure: HTTPError?
 
-  mutating func admit(now: Duration) -> Verdict {
-    if isClosed { return .pass }
-    if let rest = refusal(now: now) { return .refused(for: rest) }
-    state = .probing(since: now)
-    return .probe
-  }
-
-  /// For how long requests are refused; `nil` if one could be the probe.
+  /// For how long requests are refused, zero while a probe is under way; `nil` if one could be the probe.
   func refusal(now: Duration) -> Duration? {
     switch state {
     case .closed: nil
@@ -85,6 +70,9 @@ struct Circuit {
     case .probing: .zero
     }
   }
+
+  /// Notes that a request is the probe.
+  mutating func probe() { state = .probing }
 
   /// Notes the time: a clock that was set back does not prolong the pause.
   mutating func notice(_ now: Duration, _ breaker: CircuitBreaker) {

@@ -1,4 +1,3 @@
-import Dispatch
 public import Foundation
 import MartletBase
 
@@ -151,7 +150,7 @@ final class DataLedger: Sendable {
   let budget: DataBudget
   private let file: DataFile?
   /// Takes what is unsaved and writes it, one call after the other.
-  private let queue = DispatchQueue(label: "Martlet.DataLedger")
+  private let saves = SaveQueue(label: "Martlet.DataLedger")
   private let state = Locked(State())
 
   init(_ budget: DataBudget) {
@@ -209,7 +208,7 @@ final class DataLedger: Sendable {
     guard let file else { return }
     let number = budget.period(at: now).number
     // Taking and writing are one step: otherwise a call would return while another one writes what it has taken.
-    try await onFileQueue(queue) { [self] () throws(HTTPError) in try write(to: file, number) }
+    try await saves.save(isAsked: true) { [self] () throws(HTTPError) in try write(to: file, number) }
   }
 
   private func write(to file: DataFile, _ number: Int64) throws(HTTPError) {
@@ -250,8 +249,6 @@ final class DataLedger: Sendable {
 
 /// The file of a ``DataLedger``: JSON, replaced atomically under a lock.
 struct DataFile: Sendable {
-  /// The longest wait for the lock, in milliseconds.
-  private static let patience = 2_000
 
   private let path: String
 
@@ -266,14 +263,11 @@ struct DataFile: Sendable {
   }
 
   func change(_ change: (inout DataUse) -> Void) throws(HTTPError) -> DataUse {
-    let lock = try FileLock(path + ".lock", patience: Self.patience)
+    let lock = try FileLock(path + ".lock")
     defer { lock.release() }
     var use = try read() ?? DataUse()
     change(&use)
-    guard let data = try? JSONEncoder().encode(use) else {
-      throw HTTPError(.file, "the data budget cannot be written to \(DiskCalls.shown(path))")
-    }
-    try PrivateFile.replace(path, with: data, isSynced: false)
+    try PrivateFile.replace(path, withJSON: use, isPretty: false, isSynced: false)
     return use
   }
 }

@@ -24,11 +24,10 @@ struct FairQueue {
       byCaller[caller, default: FirstInFirstOut()].append(id)
     }
 
-    /// Takes the next one that still waits; `taken` counts it and those before it that do not.
-    mutating func pop(_ isWaiting: (UInt64) -> Bool, _ taken: inout Int) -> UInt64? {
+    /// Takes the next one that still waits, and drops those before it that do not.
+    mutating func pop(_ isWaiting: (UInt64) -> Bool) -> UInt64? {
       while let caller = turns.popFirst() {
         while let id = byCaller[caller]?.popFirst() {
-          taken += 1
           guard isWaiting(id) else { continue }
           if byCaller[caller]?.isEmpty == true { byCaller[caller] = nil } else { turns.append(caller) }
           return id
@@ -50,7 +49,7 @@ struct FairQueue {
   /// The lines by descending priority.
   private var lines: [(priority: Int, line: Line)] = []
   private var waiting: Set<UInt64> = []
-  /// The number of entries in the lines, with those that have been removed.
+  /// The number of entries that the last sweep of the lines kept, and of those added since then.
   private var entries = 0
 
   var count: Int { waiting.count }
@@ -70,29 +69,23 @@ struct FairQueue {
   /// Takes the next one.
   mutating func pop() -> UInt64? {
     while !lines.isEmpty {
-      var taken = 0
-      let id = lines[0].line.pop(waiting.contains, &taken)
-      entries -= taken
-      guard let id else {
-        lines.removeFirst()
-        continue
+      if let id = lines[0].line.pop(waiting.contains) {
+        waiting.remove(id)
+        return id
       }
-      waiting.remove(id)
-      return id
+      lines.removeFirst()
     }
     return nil
   }
 
-  /// Removes one that does not wait any longer; returns whether it was there.
-  @discardableResult
-  mutating func remove(_ id: UInt64) -> Bool {
-    guard waiting.remove(id) != nil else { return false }
+  /// Removes one that does not wait any longer.
+  mutating func remove(_ id: UInt64) {
+    guard waiting.remove(id) != nil else { return }
     // The entry stays until its turn, unless there are many like it.
     if entries > 64, entries > 2 * waiting.count {
       for index in lines.indices { lines[index].line.keep(waiting.contains) }
       entries = waiting.count
     }
-    return true
   }
 
   /// Removes all.

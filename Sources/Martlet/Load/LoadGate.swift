@@ -29,7 +29,7 @@ struct LoadGate {
     var end: Duration?
   }
 
-  typealias Refusal = Explanation.Load.Refusal
+  typealias Refusal = Explanation.LoadReason
 
   enum Verdict: Equatable {
     case goes(isProbe: Bool)
@@ -39,7 +39,8 @@ struct LoadGate {
 
   struct Served {
     let id: UInt64
-    let verdict: Verdict
+    /// Why the request fails; `nil` if it goes.
+    var refusal: Refusal?
   }
 
   /// The response of an exchange, or why there was none.
@@ -57,15 +58,14 @@ struct LoadGate {
   private(set) var circuit = Circuit()
   private(set) var inFlight = 0
   private var pausedUntil: Duration?
-  private let rate: RateBucket.Rate?
-  private var bucket = RateBucket()
+  private var bucket: RateBucket?
   private var queue = FairQueue()
   private var ends: [UInt64: Duration] = [:]
 
   init(_ rules: Rules) {
     self.rules = rules
     limit = rules.bounds.map { AdaptiveLimit($0) }
-    rate = rules.rate.bucket
+    bucket = rules.rate.bucket
   }
 
   var waiting: Int { queue.count }
@@ -76,21 +76,18 @@ struct LoadGate {
       return false
     }
     // Full buckets are as good as new ones.
-    return rate.map { bucket.isFull($0, now: now) } ?? true
+    return bucket?.isFull(now: now) ?? true
   }
 
   // MARK: Arrival
 
   mutating func arrive(_ arrival: Arrival, now: Duration) -> Verdict {
     notice(now)
-    if !rules.breaker.isOff {
-      switch circuit.admit(now: now) {
-      case .pass: break
-      case .probe:
-        begin(at: now)
-        return .goes(isProbe: true)
-      case .refused(let rest): return .refused(.circuitOpen(retryAfter: rest))
-      }
+    if !circuit.isClosed {
+      if let refusal = circuitRefusal(now: now) { return .refused(refusal) }
+      circuit.probe()
+      begin(at: now)
+      return .goes(isProbe: true)
     }
     if let rest = pauseLeft(now: now), rest > rules.maximumWait {
       return .refused(.pause(rest, maximum: rules.maximumWait))
@@ -106,20 +103,18 @@ struct LoadGate {
   }
 
   /// Why the circuit refuses requests now, without making one the probe.
-  func circuitRefusal(now: Duration) -> Refusal? {
-    rules.breaker.isOff ? nil : circuit.refusal(now: now).map { .circuitOpen(retryAfter: $0) }
-  }
+  func circuitRefusal(now: Duration) -> Refusal? { circuit.refusal(now: now).map { .circuitOpen(retryAfter: $0) } }
 
   /// Takes a place without waiting, for a hedge.
   mutating func takeAtOnce(now: Duration) -> Bool {
-    guard rules.breaker.isOff || circuit.isClosed, queue.isEmpty, mayGo(now) else { return false }
+    guard circuit.isClosed, queue.isEmpty, mayGo(now) else { return false }
     begin(at: now)
     return true
   }
 
   /// Notes the time: a clock that was set back prolongs neither a pause nor the wait for a token.
   private mutating func notice(_ now: Duration) {
-    bucket.notice(now)
+    bucket?.notice(now)
     pausedUntil = pausedUntil.map { min($0, now.adding(rules.rate.maximumPause)) }
     circuit.notice(now, rules.breaker)
   }
@@ -128,14 +123,14 @@ struct LoadGate {
 
   private func mayGo(_ now: Duration) -> Bool {
     guard hasPlace, pauseLeft(now: now) == nil else { return false }
-    return rate.map { bucket.next($0, now: now) <= now } ?? true
+    return bucket.map { $0.next(now: now) <= now } ?? true
   }
 
   private mutating func begin(at now: Duration) {
     // A rate has no places that would have to be freed.
     if limit != nil || !rules.breaker.isOff { inFlight += 1 }
     limit?.began(inFlight: inFlight, now: now)
-    if let rate { bucket.take(rate, now: now) }
+    bucket?.take(now: now)
   }
 
   // MARK: The queue
@@ -147,10 +142,10 @@ struct LoadGate {
     while !queue.isEmpty, mayGo(now), let id = queue.pop() {
       let end = ends.removeValue(forKey: id)
       if let end, let latency = limit?.longLatency.map({ Duration.seconds($0) }), end - now < latency {
-        served.append(Served(id: id, verdict: .refused(.tooLate(latency: latency))))
+        served.append(Served(id: id, refusal: .tooLate(latency: latency)))
       } else {
         begin(at: now)
-        served.append(Served(id: id, verdict: .goes(isProbe: false)))
+        served.append(Served(id: id))
       }
     }
     return served
@@ -160,20 +155,17 @@ struct LoadGate {
   func nextTime(now: Duration) -> Duration? {
     guard !queue.isEmpty, hasPlace else { return nil }
     let pause = pauseLeft(now: now).map { now + $0 } ?? now
-    guard let rate else { return pause }
-    return max(pause, bucket.next(rate, now: now))
+    return max(pause, bucket?.next(now: now) ?? now)
   }
 
-  /// Removes a request that no longer waits; returns whether it did.
-  mutating func leave(_ id: UInt64) -> Bool {
+  /// Removes a request that no longer waits.
+  mutating func leave(_ id: UInt64) {
     ends[id] = nil
-    return queue.remove(id)
+    queue.remove(id)
   }
 
   /// Takes back the token of an exchange that does not go yet.
-  mutating func takeBackToken() {
-    if let rate { bucket.giveBack(rate) }
-  }
+  mutating func takeBackToken() { bucket?.giveBack() }
 
   // MARK: Exchanges
 
@@ -206,7 +198,7 @@ struct LoadGate {
   private mutating func refuseAll() -> [Served] {
     ends = [:]
     let refusal = Refusal.circuitOpen(retryAfter: rules.breaker.pause)
-    return queue.removeAll().map { Served(id: $0, verdict: .refused(refusal)) }
+    return queue.removeAll().map { Served(id: $0, refusal: refusal) }
   }
 
   // MARK: The server's words

@@ -47,38 +47,31 @@ final class LoadLine: Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(id) }
   }
 
-  /// A request that waits.
-  final class Waiter: Sendable {
-    /// Whether it goes as the probe of its circuit, or a ``LoadRefusal``.
-    let result = OneShot<Bool>()
-    fileprivate let id: UInt64
+  /// A request that waits, by the clock of its client.
+  final class Waiter: Watched {
+    /// Resolved when it goes, or with a ``LoadGate/Refusal``.
+    let result = Promise<Void>()
+    let since: Duration
+    let place = Place()
+    private let id: UInt64
     private let line: LoadLine
 
-    fileprivate init(_ id: UInt64, _ line: LoadLine) { (self.id, self.line) = (id, line) }
+    fileprivate init(_ id: UInt64, _ line: LoadLine, since: Duration) {
+      (self.id, self.line, self.since) = (id, line, since)
+    }
 
-    var maximumWait: Duration { line.maximumWait }
+    /// The end of the wait, if it does not end earlier.
+    var end: Duration { since.adding(line.maximumWait) }
 
     /// Ends the wait with an error.
     func leave(_ error: any Error) {
       line.leave(id)
       result.resolve(.failure(error))
     }
-  }
-
-  /// The wait of a request, by the clock of its client.
-  final class Wait: Watched {
-    let since: Duration
-    let place = Place()
-    private let waiter: Waiter
-
-    init(_ waiter: Waiter, since: Duration) { (self.waiter, self.since) = (waiter, since) }
-
-    /// The end of the wait, if it does not end earlier.
-    var end: Duration { since.adding(waiter.maximumWait) }
 
     func checkLimits(now: Duration) -> Duration? {
       guard now >= end else { return end }
-      waiter.leave(LoadRefusal(refusal: .waitedTooLong(maximum: waiter.maximumWait)))
+      leave(LoadGate.Refusal.waitedTooLong(maximum: line.maximumWait))
       return nil
     }
   }
@@ -131,8 +124,8 @@ final class LoadLine: Sendable {
   ///
   /// Clients that share the line have timelines of their own: `end` is the request's, by its own timeline.
   func arrive(priority: Int, caller: FairQueue.Caller, end: Duration?, by own: Timeline) -> Arrival {
-    let now = timeline.now()
-    let end = end.map { now + ($0 - own.now()) }
+    let (now, since) = (timeline.now(), own.now())
+    let end = end.map { now + ($0 - since) }
     let (arrival, timer): (Arrival, Duration?) = state.withLock { state in
       state.nextID += 1
       let id = state.nextID
@@ -140,7 +133,7 @@ final class LoadLine: Sendable {
       case .goes(let isProbe): return (.goes(isProbe: isProbe), nil)
       case .refused(let refusal): return (.refused(refusal), nil)
       case .waits:
-        let waiter = Waiter(id, self)
+        let waiter = Waiter(id, self, since: since)
         state.waiters[id] = waiter
         return (.waits(waiter), state.newTimer(now))
       }
@@ -157,7 +150,7 @@ final class LoadLine: Sendable {
 
   private func leave(_ id: UInt64) {
     let removed = state.withLock { state in
-      _ = state.gate.leave(id)
+      state.gate.leave(id)
       return state.waiters.removeValue(forKey: id)
     }
     _ = removed
@@ -167,17 +160,19 @@ final class LoadLine: Sendable {
 
   /// Notes how an exchange went; returns whether that opened the circuit.
   func respond(_ outcome: LoadGate.Outcome, isProbe: Bool) -> Bool {
+    var hasOpened = false
     change { gate, now in
       let wasClosed = gate.circuit.isClosed
-      let refused = gate.respond(outcome, isProbe: isProbe, now: now)
-      return (refused, wasClosed && !gate.circuit.isClosed)
+      defer { hasOpened = wasClosed && !gate.circuit.isClosed }
+      return gate.respond(outcome, isProbe: isProbe, now: now)
     }
+    return hasOpened
   }
 
   /// Frees a place.
   func release() {
     let isAwaited = state.withLock { $0.gate.release() }
-    if isAwaited { change { gate, now in (gate.serve(now: now), ()) } }
+    if isAwaited { change { $0.serve(now: $1) } }
   }
 
   /// Notes that the server wants no requests until a time.
@@ -195,32 +190,21 @@ final class LoadLine: Sendable {
 
   // MARK: The queue
 
-  private func change<T: Sendable>(_ change: (inout LoadGate, Duration) -> ([LoadGate.Served], T)) -> T {
+  private func change(_ change: (inout LoadGate, Duration) -> [LoadGate.Served]) {
     let now = timeline.now()
-    let (served, result, timer): ([(Waiter, LoadGate.Verdict)], T, Duration?) = state.withLock { state in
-      let (served, result) = change(&state.gate, now)
-      let waiters = served.compactMap { one in
-        state.waiters.removeValue(forKey: one.id).map { ($0, one.verdict) }
+    let (served, timer): ([(Waiter, LoadGate.Refusal?)], Duration?) = state.withLock { state in
+      let waiters = change(&state.gate, now).compactMap { one in
+        state.waiters.removeValue(forKey: one.id).map { ($0, one.refusal) }
       }
-      return (waiters, result, state.newTimer(now))
+      return (waiters, state.newTimer(now))
     }
     // Outside the lock, because it runs code of others.
-    for (waiter, verdict) in served { hand(verdict, to: waiter) }
-    if let timer { start(timer) }
-    return result
-  }
-
-  private func hand(_ verdict: LoadGate.Verdict, to waiter: Waiter) {
-    switch verdict {
-    case .goes(let isProbe):
+    for (waiter, refusal) in served {
+      let outcome: Result<Void, any Error> = if let refusal { .failure(refusal) } else { .success(()) }
       // One that was cancelled at the same moment does not take the place.
-      if !waiter.result.resolve(.success(isProbe)) {
-        if isProbe { _ = respond(.cancelled, isProbe: true) }
-        release()
-      }
-    case .refused(let refusal): waiter.result.resolve(.failure(LoadRefusal(refusal: refusal)))
-    case .waits: break
+      if !waiter.result.resolve(outcome), refusal == nil { release() }
     }
+    if let timer { start(timer) }
   }
 
   private func start(_ timer: Duration) {
@@ -236,11 +220,9 @@ final class LoadLine: Sendable {
       state.timer = nil
       return true
     }
-    if isMine { change { gate, now in (gate.serve(now: now), ()) } }
+    if isMine { change { $0.serve(now: $1) } }
   }
 }
 
 /// The error with which a wait at a gate ends.
-struct LoadRefusal: Error {
-  let refusal: LoadGate.Refusal
-}
+extension LoadGate.Refusal: Error {}

@@ -95,10 +95,10 @@ public struct RateLimit: Sendable, Hashable {
 
   var isOff: Bool { rule == .off }
 
-  /// The requests per second and the burst, or `nil` without a limit.
-  var bucket: (perSecond: Double, burst: Double)? {
+  /// The tokens, or `nil` without a limit.
+  var bucket: RateBucket? {
     guard case .limit(let count, let interval, let burst) = rule else { return nil }
-    return (count / interval.inSeconds, Double(burst))
+    return RateBucket(perSecond: count / interval.inSeconds, burst: Double(burst))
   }
 
   var problem: String? {
@@ -123,35 +123,36 @@ public struct RateLimit: Sendable, Hashable {
 
 /// The tokens of a rate: one for each request, as many as the burst at most.
 struct RateBucket {
-  typealias Rate = (perSecond: Double, burst: Double)
-
-  private var tokens: Double?
+  private let perSecond: Double
+  private let burst: Double
+  private var tokens: Double
   private var updated = Duration.zero
+
+  init(perSecond: Double, burst: Double) { (self.perSecond, self.burst, tokens) = (perSecond, burst, burst) }
 
   /// Notes the time, which is earlier than before if the clock was set back.
   mutating func notice(_ now: Duration) { updated = min(updated, now) }
 
   /// Takes a token, which is there.
-  mutating func take(_ rate: Rate, now: Duration) {
-    tokens = max(available(rate, now) - 1, 0)
+  mutating func take(now: Duration) {
+    tokens = max(available(now) - 1, 0)
     updated = now
   }
 
   /// Gives a token back that was not used.
-  mutating func giveBack(_ rate: Rate) { tokens = tokens.map { min($0 + 1, rate.burst) } }
+  mutating func giveBack() { tokens = min(tokens + 1, burst) }
 
   /// The time of the next token: now, if there is one.
-  func next(_ rate: Rate, now: Duration) -> Duration {
-    let missing = 1 - available(rate, now)
+  func next(now: Duration) -> Duration {
+    let missing = 1 - available(now)
     // A millionth of a token is the error of the arithmetic.
     guard missing > 1e-6 else { return now }
-    return now + .seconds(min(missing / rate.perSecond, 1e9))
+    return now + .seconds(min(missing / perSecond, 1e9))
   }
 
-  func isFull(_ rate: Rate, now: Duration) -> Bool { available(rate, now) >= rate.burst - 1e-6 }
+  func isFull(now: Duration) -> Bool { available(now) >= burst - 1e-6 }
 
-  private func available(_ rate: Rate, _ now: Duration) -> Double {
-    guard let tokens else { return rate.burst }
-    return min(rate.burst, tokens + max((now - updated).inSeconds, 0) * rate.perSecond)
+  private func available(_ now: Duration) -> Double {
+    min(burst, tokens + max((now - updated).inSeconds, 0) * perSecond)
   }
 }

@@ -160,12 +160,12 @@ extension HTTPClient {
   ) throws -> String {
     let settings = core.settings
     let resolved = ResolvedOptions(options.over(settings.configuration.options))
-    var (sent, _, credential) = try RequestGate.admit(
+    let (admitted, credential) = try RequestGate.admit(
       request, settings: settings, options: resolved, credential: options.credential)
     // As the client would send it to an HSTS host.
-    sent = settings.upgraded(sent)
+    let hop = settings.upgraded(admitted)
+    var (sent, url) = (hop.request, hop.url)
     do throws(InvalidInput) {
-      let url = try sent.target.resolve(against: nil)
       sent.add(credential?.credential, url)
       if !sent.headers.contains("Cookie"), let shelf = settings.shelf(for: resolved) {
         sent.headers[wire: "Cookie"] = Cookie.field(

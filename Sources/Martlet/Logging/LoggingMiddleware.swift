@@ -33,7 +33,7 @@
 /// Bodies are logged as they are read: the log neither reads them itself nor keeps more than the limit of
 /// ``init(_:redaction:maximumBodyBytes:to:)``. Request bodies that are streams or files are not read for the log. No
 /// request waits for the log or fails because of it.
-public struct LoggingMiddleware: Middleware {
+public struct LoggingMiddleware: Middleware, AbortAwareMiddleware {
   /// What to log.
   public struct Detail: OptionSet, Sendable, Hashable {
     /// The bits.

@@ -14,7 +14,7 @@ enum ShellText {
       }
       return "\"$(\(printf(text.utf8)))\""
     }
-    if !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
+    if !text.isEmpty, text.utf8.allSatisfy(plain.contains) { return text }
     return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
   }
 
@@ -22,22 +22,15 @@ enum ShellText {
   static func printf(_ bytes: some Sequence<UInt8>) -> String {
     var format = ""
     for octet in bytes {
-      if isPlain(octet) || octet == UInt8(ascii: " ") || octet == UInt8(ascii: "{") || octet == UInt8(ascii: "}") {
+      if plain.contains(octet) || " {}".utf8.contains(octet) {
         format.unicodeScalars.append(Unicode.Scalar(octet))
       } else {
-        let digits = String(octet, radix: 8)
-        format += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+        format += "\\" + octet.digits(3, radix: 8)
       }
     }
     return "printf '\(format)'"
   }
 
-  /// Whether an octet is literal everywhere in a command and in a format of `printf`.
-  private static func isPlain(_ octet: UInt8) -> Bool {
-    switch octet {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    case UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"): true
-    default: false
-    }
-  }
+  /// The octets that are literal everywhere in a command and in a format of `printf`.
+  private static let plain = ASCIISet(ASCIISet.alphanumerics + "_./:@")
 }

@@ -5,20 +5,8 @@ import MartletBase
 /// Decodes the escapes of JSON and of programming languages (`\"`, `\u003d`, `\x3d`), of URLs (`%3D`), and of markup
 /// (`&#61;`, `&quot;`), including escapes of escapes.
 struct DecodedText {
-  /// The kind of an escape, as a digit of a ``layer(at:)``.
-  private enum Kind: UInt64, CaseIterable {
-    case backslash = 1
-    case percent = 2
-    case entity = 3
-
-    var introducer: UInt8 {
-      switch self {
-      case .backslash: UInt8(ascii: "\\")
-      case .percent: UInt8(ascii: "%")
-      case .entity: UInt8(ascii: "&")
-      }
-    }
-  }
+  /// The first octets of escapes; a layer has the number of one of them, from 1.
+  private static let introducers = Array("\\%&".utf8)
 
   /// The maximum number of escapes around an octet, of each kind.
   private static let maximumDepth = 8
@@ -35,12 +23,14 @@ struct DecodedText {
 
   init(_ text: [UInt8]) {
     octets = text
-    guard text.contains(where: { octet in Kind.allCases.contains { $0.introducer == octet } }) else { return }
+    guard text.contains(where: Self.introducers.contains) else { return }
     sources = Array(0...text.count)
     layers = [UInt64](repeating: 0, count: text.count)
     for _ in 0..<Self.maximumDepth {
       var isChanged = false
-      for kind in Kind.allCases where decode(kind) { isChanged = true }
+      for (number, introducer) in Self.introducers.enumerated() where decode(introducer, UInt64(number) + 1) {
+        isChanged = true
+      }
       guard isChanged else { return }
     }
     isWhole = false
@@ -68,9 +58,9 @@ struct DecodedText {
   // MARK: Escapes
 
   /// Decodes the escapes of one kind once; returns whether there are any.
-  private mutating func decode(_ kind: Kind) -> Bool {
+  private mutating func decode(_ introducer: UInt8, _ digit: UInt64) -> Bool {
     steps += octets.count
-    guard octets.contains(kind.introducer) else { return false }
+    guard octets.contains(introducer) else { return false }
     var (decoded, origins, around): ([UInt8], [Int], [UInt64]) = ([], [], [])
     decoded.reserveCapacity(octets.count)
     origins.reserveCapacity(sources.count)
@@ -78,7 +68,7 @@ struct DecodedText {
     var isChanged = false
     var index = 0
     while index < octets.count {
-      guard octets[index] == kind.introducer, let escape = escape(kind, at: index) else {
+      guard octets[index] == introducer, let escape = escape(at: index) else {
         decoded.append(octets[index])
         origins.append(sources[index])
         around.append(layers[index])
@@ -89,7 +79,7 @@ struct DecodedText {
       for octet in escape.octets {
         decoded.append(octet)
         origins.append(sources[index])
-        around.append(layers[index] << 2 | kind.rawValue)
+        around.append(layers[index] << 2 | digit)
       }
       index += escape.length
     }
@@ -99,11 +89,11 @@ struct DecodedText {
     return true
   }
 
-  private func escape(_ kind: Kind, at index: Int) -> (octets: [UInt8], length: Int)? {
-    switch kind {
-    case .percent: return PercentEncoding.triplet(at: index, in: octets[...]).map { ([$0], 3) }
-    case .entity: return Self.entity(octets, index).map { (Array(String($0).utf8), $1) }
-    case .backslash:
+  private func escape(at index: Int) -> (octets: [UInt8], length: Int)? {
+    switch octets[index] {
+    case UInt8(ascii: "%"): return PercentEncoding.triplet(at: index, in: octets[...]).map { ([$0], 3) }
+    case UInt8(ascii: "&"): return Self.entity(octets, index)
+    default:
       guard index + 1 < octets.count else { return nil }
       // The backslash before a delimiter of an outer syntax is the end of an inner text.
       let next = octets[index + 1]
@@ -116,52 +106,49 @@ struct DecodedText {
     }
   }
 
+  /// Text in which the escapes with an introducer are decoded once; `nil` if one of them is not known.
+  static func replacing(
+    _ introducer: UInt8, in text: ArraySlice<UInt8>, _ escape: ([UInt8], Int) -> (octets: [UInt8], length: Int)?
+  ) -> [UInt8]? {
+    let text = Array(text)
+    guard text.contains(introducer) else { return text }
+    var result: [UInt8] = []
+    var index = 0
+    while index < text.count {
+      guard text[index] == introducer else {
+        result.append(text[index])
+        index += 1
+        continue
+      }
+      guard let (octets, length) = escape(text, index) else { return nil }
+      result += octets
+      index += length
+    }
+    return result
+  }
+
   /// The octets that an escape of JSON or of a programming language stands for, and its length.
   static func backslash(_ text: [UInt8], _ index: Int) -> (octets: [UInt8], length: Int)? {
     guard index + 1 < text.count else { return nil }
     switch text[index + 1] {
-    case UInt8(ascii: "u"):
-      guard let unit = number(text, index + 2, digits: 4) else { return nil }
-      if let scalar = Unicode.Scalar(unit) { return (Array(String(scalar).utf8), 6) }
-      guard 0xD800..<0xDC00 ~= unit, index + 7 < text.count, text[index + 6] == UInt8(ascii: "\\"),
-        text[index + 7] == UInt8(ascii: "u"), let second = number(text, index + 8, digits: 4),
-        0xDC00..<0xE000 ~= second, let scalar = Unicode.Scalar(0x10000 + (unit & 0x3FF) << 10 + (second & 0x3FF))
-      else { return (Array("\u{FFFD}".utf8), 6) }
-      return (Array(String(scalar).utf8), 12)
-    case UInt8(ascii: "x"): return number(text, index + 2, digits: 2).map { ([UInt8($0)], 4) }
-    case UInt8(ascii: "n"): return ([0x0A], 2)
-    case UInt8(ascii: "r"): return ([0x0D], 2)
-    case UInt8(ascii: "t"): return ([0x09], 2)
-    case UInt8(ascii: "b"): return ([0x08], 2)
-    case UInt8(ascii: "f"): return ([0x0C], 2)
-    case let octet where marks.contains(octet): return ([octet], 2)
-    default: return nil
+    case UInt8(ascii: "'"): return ([UInt8(ascii: "'")], 2)
+    case UInt8(ascii: "x"): return JSONEscape.number(text, (index + 2)..<(index + 4)).map { ([UInt8($0)], 4) }
+    default: return JSONEscape(text, at: index).map { (Array(String($0.scalar ?? "\u{FFFD}").utf8), $0.length) }
     }
   }
 
-  private static func number(_ text: [UInt8], _ start: Int, digits: Int) -> UInt32? {
-    guard start + digits <= text.count else { return nil }
-    var number: UInt32 = 0
-    for octet in text[start..<(start + digits)] {
-      guard let digit = PercentEncoding.hexValue(octet) else { return nil }
-      number = number << 4 | UInt32(digit)
-    }
-    return number
-  }
-
-  /// The character that an entity of markup stands for, and the length of the entity.
-  static func entity(_ text: [UInt8], _ index: Int) -> (Unicode.Scalar, Int)? {
+  /// The octets that an entity of markup stands for, and the length of the entity.
+  static func entity(_ text: [UInt8], _ index: Int) -> (octets: [UInt8], length: Int)? {
     guard let end = text[index...].prefix(10).firstIndex(of: UInt8(ascii: ";")) else { return nil }
     let name = String(decoding: text[(index + 1)..<end], as: UTF8.self)
-    let length = end - index + 1
-    if let scalar = entities[name] { return (scalar, length) }
-    guard name.hasPrefix("#") else { return nil }
-    let isHex = name.dropFirst().first?.lowercased() == "x"
-    return UInt32(name.dropFirst(isHex ? 2 : 1), radix: isHex ? 16 : 10).flatMap { Unicode.Scalar($0) }
-      .map { ($0, length) }
+    var scalar = entities[name]
+    if name.hasPrefix("#") {
+      let isHex = name.dropFirst().first?.lowercased() == "x"
+      scalar = UInt32(name.dropFirst(isHex ? 2 : 1), radix: isHex ? 16 : 10).flatMap { Unicode.Scalar($0) }
+    }
+    return scalar.map { (Array(String($0).utf8), end - index + 1) }
   }
 
-  private static let marks = ASCIISet("\"'\\/")
   private static let entities: [String: Unicode.Scalar] = [
     "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "equals": "=", "colon": ":", "sol": "/",
     "commat": "@", "quest": "?", "nbsp": " ",

@@ -22,8 +22,10 @@ struct JSONMask {
   private let redaction: Redaction
   /// The number of texts around this one.
   private let level: Int
+  /// Whether masked values keep their types and structure, so the result can be decoded.
+  private let keepsTypes: Bool
   private(set) var index: Int
-  private(set) var edits: MaskEdits
+  private(set) var edits = MaskEdits()
   /// Whether a telling name occurs, even without a value.
   private(set) var hasName = false
   /// The number of examined octets.
@@ -31,7 +33,7 @@ struct JSONMask {
 
   init(_ bytes: [UInt8], at start: Int = 0, _ redaction: Redaction, keepsTypes: Bool = false, level: Int = 0) {
     (self.bytes, index, self.redaction, self.level) = (bytes, start, redaction, level)
-    edits = MaskEdits(keepsTypes: keepsTypes)
+    self.keepsTypes = keepsTypes
   }
 
   /// Masks the value that begins at ``index``, which is then its end.
@@ -64,6 +66,7 @@ struct JSONMask {
     case UInt8(ascii: "\""):
       let (content, end) = string()
       if end != .invalid { maskText(content, isCut: end == .cut) }
+      noteString(content)
       return end
     default: return word()
     }
@@ -81,9 +84,12 @@ struct JSONMask {
     let end = parts(UInt8(ascii: "}")) { mask in
       guard mask.bytes[mask.index] == UInt8(ascii: "\"") else { return .invalid }
       let (content, end) = mask.string()
-      guard end == .whole else { return end }
       mask.skipBlanks()
-      guard mask.index < mask.bytes.count else { return .cut }
+      guard end == .whole, mask.index < mask.bytes.count else {
+        // The text is truncated, so the name may be a value.
+        mask.noteString(content)
+        return end == .invalid ? end : .cut
+      }
       guard mask.bytes[mask.index] == UInt8(ascii: ":") else { return .invalid }
       mask.index += 1
       mask.skipBlanks()
@@ -172,7 +178,10 @@ struct JSONMask {
     let start = index
     while index < bytes.count, Self.wordOctets.contains(bytes[index]) { index += 1 }
     let word = bytes[start..<index]
-    if Self.isNumber(word) { return .whole }
+    if Self.isNumber(word) {
+      if keepsTypes { edits.scalar(start..<index, Self.zero) }
+      return .whole
+    }
     if index == bytes.count, Self.literals.contains(where: { $0.starts(with: word) }) { return .cut }
     return Self.literals.contains { word.elementsEqual($0) } ? .whole : .invalid
   }
@@ -186,7 +195,12 @@ struct JSONMask {
   private mutating func hide(_ value: Range<Int>, named name: [UInt8]) {
     // The end of a text may be the beginning of another value.
     if value.upperBound < bytes.count, Self.isHarmless(bytes[value], named: name) { return }
-    edits.replace(value, by: .json)
+    if keepsTypes { edits.maskScalars(in: value) } else { edits.mask(value, by: Self.mask) }
+  }
+
+  private mutating func noteString(_ content: Range<Int>) {
+    let end = min(content.upperBound + 1, bytes.count)
+    if keepsTypes { edits.scalar((content.lowerBound - 1)..<end, Self.mask) }
   }
 
   /// Masks the text in a string.
@@ -198,7 +212,10 @@ struct JSONMask {
     let isUnclear = isCut && text.contains(UInt8(ascii: "<"))
     let masked =
       isUnclear && !redaction.revealsSecrets ? MaskEdits.mask : TextMask.masked(text, redaction, level: level + 1)
-    if masked != text { edits.replace(content, by: .octets(Self.escaped(masked))) }
+    guard masked != text else { return }
+    var escaped: [UInt8] = []
+    JSONEscape.append(masked, to: &escaped)
+    edits.mask(content, by: escaped)
   }
 
   private mutating func isSecretName(_ value: Range<Int>) -> Bool {
@@ -212,69 +229,13 @@ struct JSONMask {
   private func decoded(_ content: Range<Int>) -> [UInt8] { Self.decoded(bytes[content]) }
 
   /// The content of a string, decoded.
+  ///
+  /// A truncated escape is nothing; a backslash before another character stands for that character.
   static func decoded(_ content: ArraySlice<UInt8>) -> [UInt8] {
-    let text = Array(content)
-    guard text.contains(UInt8(ascii: "\\")) else { return text }
-    var result: [UInt8] = []
-    var index = 0
-    while index < text.count {
-      if text[index] == UInt8(ascii: "\\"), let escape = DecodedText.backslash(text, index) {
-        result += escape.octets
-        index += escape.length
-      } else {
-        // A truncated escape is nothing; a backslash before another character stands for that character.
-        if text[index] == UInt8(ascii: "\\"), text.count - index < 6,
-          index + 1 == text.count || text[index + 1] == UInt8(ascii: "u")
-        {
-          return result
-        }
-        if text[index] != UInt8(ascii: "\\") { result.append(text[index]) }
-        index += 1
-      }
-    }
-    return result
-  }
-
-  private static func escaped(_ text: [UInt8]) -> [UInt8] {
-    var result: [UInt8] = []
-    for octet in text {
-      switch octet {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): result += [UInt8(ascii: "\\"), octet]
-      case 0x0A: result += Array("\\n".utf8)
-      case 0x0D: result += Array("\\r".utf8)
-      case 0x09: result += Array("\\t".utf8)
-      case 0..<0x20: result += Array("\\u00\(octet < 16 ? "0" : "")\(String(octet, radix: 16))".utf8)
-      default: result.append(octet)
-      }
-    }
-    return result
-  }
-
-  /// A value with its strings and numbers masked, and with its structure and the names in it.
-  static func scalarsMasked(_ value: ArraySlice<UInt8>) -> [UInt8] {
-    var result: [UInt8] = []
-    var index = value.startIndex
-    while index < value.endIndex {
-      let start = index
-      switch value[index] {
-      case UInt8(ascii: "\""):
-        index += 1
-        while index < value.endIndex, value[index] != UInt8(ascii: "\"") {
-          index += value[index] == UInt8(ascii: "\\") ? 2 : 1
-        }
-        index = min(index + 1, value.endIndex)
-        let next = value[index...].first { !blanks.contains($0) }
-        result += next == UInt8(ascii: ":") ? Array(value[start..<index]) : mask
-      case let octet where wordOctets.contains(octet):
-        index = value[index...].firstIndex { !wordOctets.contains($0) } ?? value.endIndex
-        let word = value[start..<index]
-        result += isNumber(word) ? [UInt8(ascii: "0")] : Array(word)
-      default:
-        result.append(value[index])
-        index += 1
-      }
-    }
-    return result
+    DecodedText.replacing(UInt8(ascii: "\\"), in: content) { text, index in
+      DecodedText.backslash(text, index)
+        ?? ([], JSONEscape.isTruncated(text, at: index) ? text.count - index : 1)
+    } ?? []
   }
 
   /// Whether a value reveals nothing: a literal, or a number of tokens.
@@ -288,7 +249,8 @@ struct JSONMask {
     return value.allSatisfy(numberOctets.contains)
   }
 
-  static let mask = Array("\"***\"".utf8)
+  private static let mask = Array("\"***\"".utf8)
+  static let zero = [UInt8(ascii: "0")]
   private static let literals = ["true", "false", "null"].map { Array($0.utf8) }
   private static let containers = ASCIISet("{[")
   private static let numberOctets = ASCIISet("0123456789.eE+-")

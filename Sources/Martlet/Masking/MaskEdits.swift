@@ -2,30 +2,25 @@ import MartletBase
 
 /// The masks of a text, in any order.
 struct MaskEdits {
-  enum Replacement {
-    case octets([UInt8])
-    /// A value of JSON, which keeps its type if the result is to be decoded.
-    case json
-    /// Elements of XML, which keep their structure.
-    case xml
-
-    /// Of two replacements of a range, one that shows a part of it comes last.
-    fileprivate var rank: Int { if case .octets = self { 1 } else { 0 } }
-  }
-
-  private(set) var edits: [(range: Range<Int>, replacement: Replacement)] = []
-  let keepsTypes: Bool
-
-  init(keepsTypes: Bool = false) { self.keepsTypes = keepsTypes }
+  private(set) var edits: [(range: Range<Int>, mask: [UInt8]?)] = []
+  /// The values without parts, with their masks; in the order of the text.
+  private var scalars: [(range: Range<Int>, mask: [UInt8])] = []
 
   static let mask = Array("***".utf8)
 
   var count: Int { edits.count }
 
-  /// Masks a range of the source.
-  mutating func mask(_ range: Range<Int>) { edits.append((range, .octets(Self.mask))) }
+  /// Replaces a range of the source.
+  mutating func mask(_ range: Range<Int>, by mask: [UInt8] = Self.mask) { edits.append((range, mask)) }
 
-  mutating func replace(_ range: Range<Int>, by replacement: Replacement) { edits.append((range, replacement)) }
+  /// Masks the scalars in a range, so its structure stays.
+  mutating func maskScalars(in range: Range<Int>) { edits.append((range, nil)) }
+
+  /// Adds a value without parts, which is masked only in a range of ``maskScalars(in:)``.
+  mutating func scalar(_ range: Range<Int>, _ mask: [UInt8]) { scalars.append((range, mask)) }
+
+  /// Adds the masks of a part of the text.
+  mutating func add(_ part: MaskEdits) { edits += part.edits }
 
   /// Drops the edits after the first ones.
   mutating func keep(_ count: Int) { edits.removeLast(edits.count - count) }
@@ -33,25 +28,31 @@ struct MaskEdits {
   /// The source with its masks; the first and the longest of overlapping masks counts.
   func applied(to source: [UInt8]) -> [UInt8] {
     guard !edits.isEmpty else { return source }
+    // A mask of a range may show a part of it, so the mask of its scalars comes first.
     let sorted = edits.sorted {
-      ($0.range.lowerBound, -$0.range.upperBound, $0.replacement.rank)
-        < ($1.range.lowerBound, -$1.range.upperBound, $1.replacement.rank)
+      ($0.range.lowerBound, -$0.range.upperBound, $0.mask == nil ? 0 : 1)
+        < ($1.range.lowerBound, -$1.range.upperBound, $1.mask == nil ? 0 : 1)
     }
     var result: [UInt8] = []
     result.reserveCapacity(source.count)
     var index = 0
-    for (range, replacement) in sorted {
+    func replace(_ range: Range<Int>, by mask: [UInt8]) {
+      result += source[index..<range.lowerBound] + mask
+      index = range.upperBound
+    }
+    var rest = scalars[...]
+    for (range, mask) in sorted {
       guard range.lowerBound >= index else {
         index = max(index, range.upperBound)
         continue
       }
-      result += source[index..<range.lowerBound]
-      switch replacement {
-      case .octets(let octets): result += octets
-      case .json: result += keepsTypes ? JSONMask.scalarsMasked(source[range]) : JSONMask.mask
-      case .xml: result += XMLMask.textsMasked(source[range], keepsTypes: keepsTypes)
+      if let mask {
+        replace(range, by: mask)
+        continue
       }
-      index = range.upperBound
+      rest = rest.drop { $0.range.lowerBound < range.lowerBound }
+      for (range, mask) in rest.prefix(while: { $0.range.lowerBound < range.upperBound }) { replace(range, by: mask) }
+      if index < range.upperBound { replace(range.upperBound..<range.upperBound, by: []) }
     }
     return result + source[index...]
   }

@@ -3,8 +3,8 @@
 /// Names are compared ignoring case and the marks between their words: `X-Api-Key`, `api_key` and `apiKey` are the
 /// same.
 enum SecretNames {
-  /// Words that make every name that contains them suspect.
-  private static let words = WordFinder([
+  /// Words that make every name that contains them suspect, by their first letter.
+  private static let words = byLetter([
     "authoriz", "authentication", "cookie", "token", "secret", "password", "passwd", "passphrase", "credential",
     "apikey", "accesskey", "privatekey", "authkey", "subscriptionkey", "signature", "session", "jwt", "bearer",
     "assertion", "csrf", "xsrf", "functionskey", "githubotp",
@@ -24,12 +24,23 @@ enum SecretNames {
   static func isSecret(field name: String) -> Bool { isSecret(foldedField: folded(name)) }
 
   static func isSecret(foldedField name: [UInt8]) -> Bool {
-    words.finds(in: name) && name != harmless || name == auth
+    hasWord(name) && name != harmless || name == auth
   }
 
   static func isSecret(foldedItem name: [UInt8]) -> Bool {
     // All items have 2 to 13 octets.
-    2...13 ~= name.count && items.contains(name) || words.finds(in: name)
+    2...13 ~= name.count && items.contains(name) || hasWord(name)
+  }
+
+  private static func byLetter(_ words: [String]) -> [[[UInt8]]] {
+    (0x61...0x7A).map { letter in words.map { Array($0.utf8) }.filter { $0.first == letter } }
+  }
+
+  private static func hasWord(_ name: [UInt8]) -> Bool {
+    name.indices.contains { start in
+      let letter = Int(name[start]) - 0x61
+      return words.indices.contains(letter) && words[letter].contains { name[start...].starts(with: $0) }
+    }
   }
 
   /// The ASCII letters and digits of a name in lower case, and all non-ASCII octets.

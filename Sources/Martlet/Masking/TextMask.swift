@@ -139,18 +139,15 @@ struct TextMask {
   private mutating func endName() {
     guard !name.isEmpty else { return }
     if !redaction.revealsSecrets, SecretShapes.isToken(octets[name]) { mask(name.lowerBound, name.upperBound) }
-    if !hasName, !isHarmlessElement, hides(name) { hasName = true }
+    if !hasName, hidesMarkup(name) { hasName = true }
     name = name.upperBound..<name.upperBound
   }
 
-  /// `<key>` and `<code>` are elements of many documents, and no secrets.
-  private var isHarmlessElement: Bool {
-    guard name.lowerBound > 0 else { return false }
-    let last = octets[name.lowerBound - 1]
-    let isElement =
-      last == UInt8(ascii: "<")
-      || last == UInt8(ascii: "/") && name.lowerBound > 1 && octets[name.lowerBound - 2] == UInt8(ascii: "<")
-    return isElement && SecretNames.isHarmlessElement(SecretNames.folded(octets[name]))
+  /// Whether a name is telling, even in markup; `<key>` and `<code>` are elements of many documents, and no secrets.
+  private mutating func hidesMarkup(_ name: Range<Int>) -> Bool {
+    let before = octets[..<name.lowerBound].suffix(2)
+    let isElement = before.last == UInt8(ascii: "<") || before.elementsEqual("</".utf8)
+    return !(isElement && SecretNames.isHarmlessElement(SecretNames.folded(octets[name]))) && hides(name)
   }
 
   private mutating func hides(_ name: Range<Int>) -> Bool {
@@ -309,19 +306,18 @@ struct TextMask {
   // MARK: Structures
 
   private mutating func maskJSON(at start: Int) -> Bool {
-    guard text.isPlain(start), attempts > 0 else {
-      // Too many structures are not what they seem.
-      if text.isPlain(start), !redaction.revealsSecrets {
-        mask(start, octets.count)
-        reset(to: octets.count)
-        return true
-      }
-      return false
+    guard text.isPlain(start) else { return false }
+    // Too many structures are not what they seem.
+    guard attempts > 0 else {
+      guard !redaction.revealsSecrets else { return false }
+      mask(start, octets.count)
+      reset(to: octets.count)
+      return true
     }
     let (json, end) = parseJSON(at: start)
     // `x["password"] = …` is not JSON.
     guard end != .invalid, json.edits.count > 0 || !json.hasName else { return false }
-    for edit in json.edits.edits { edits.replace(edit.range, by: edit.replacement) }
+    edits.add(json.edits)
     if json.edits.count > 0 { hasName = true }
     reset(to: end == .cut ? octets.count : decodedIndex(of: json.index, from: start))
     return true
@@ -371,16 +367,12 @@ struct TextMask {
   }
 
   private mutating func hasName(in range: Range<Int>) -> Bool {
-    let saved = name
-    defer { name = saved }
     var start = range.lowerBound
     for index in range where !Self.tagOctets.contains(octets[index]) {
-      name = start..<index
-      if !name.isEmpty, !isHarmlessElement, hides(name) { return true }
+      if start < index, hidesMarkup(start..<index) { return true }
       start = index + 1
     }
-    name = start..<range.upperBound
-    return hides(name)
+    return hides(start..<range.upperBound)
   }
 
   /// Masks the userinfo of the authority after `//`, and secrets in the path.
@@ -393,7 +385,9 @@ struct TextMask {
     guard !redaction.revealsSecrets || redaction.hasPaths else { return }
     let isNew = start > runEnd
     if isNew {
-      runEnd = first(from: start) { isRunEnd($0, slash) }
+      runEnd = first(from: start) {
+        (octets[$0] <= 0x20 || Self.runEnds.contains(octets[$0])) && text.encloses($0, slash)
+      }
       steps += runEnd - start
     }
     guard start <= runEnd else { return }
@@ -404,7 +398,7 @@ struct TextMask {
       let name = at.map { $0 + 1 } ?? start
       if SecretShapes.isUserinfo(octets[name..<host], isLast: host == runEnd) { return hide(start, runEnd) }
       if name > start {
-        edits.replace(text.source(start)..<text.source(name), by: .octets([]))
+        edits.mask(text.source(start)..<text.source(name), by: [])
         reset(to: name)
         hasName = true
       }
@@ -416,10 +410,6 @@ struct TextMask {
       mask(secret.lowerBound, secret.upperBound)
     }
     steps += end - host
-  }
-
-  private func isRunEnd(_ index: Int, _ slash: Int) -> Bool {
-    (octets[index] <= 0x20 || Self.runEnds.contains(octets[index])) && text.encloses(index, slash)
   }
 
   private func first(from start: Int, to end: Int? = nil, where isFound: (Int) -> Bool) -> Int {

@@ -192,7 +192,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   mutating func describe(_ request: HTTPRequest) {
     guard method == nil else { return }
     method = request.method
-    let resolved = try? request.target.resolve(against: nil)
+    let resolved = request.absoluteURL
     redactedURL = resolved?.redacted ?? request.target.description
     url = resolved?.url
   }
@@ -220,5 +220,4 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     error.isExhaustion = failure.isExhaustion
     return error
   }
-
 }

@@ -132,9 +132,12 @@ public struct HTTPRequest: Sendable, Hashable {
 }
 
 extension HTTPRequest {
+  /// The complete URL, or `nil` if the target is relative or malformed.
+  package var absoluteURL: AbsoluteURL? { try? target.resolve(against: nil, adding: query) }
+
   /// A copy with the query of the URL in ``query``; the complete URL is the same.
   package var withItems: HTTPRequest {
-    guard let url = try? target.resolve(against: nil, adding: query), let text = url.query,
+    guard let url = absoluteURL, let text = url.query,
       case let items = Query(spelling: text), !items.isEmpty,
       let bare = try? AbsoluteURL(
         scheme: url.scheme, authority: url.authority, path: url.path, query: nil, fragment: url.fragment)
@@ -144,11 +147,4 @@ extension HTTPRequest {
     request.query = items
     return request
   }
-}
-
-extension AbsoluteURL: CustomStringConvertible, CustomReflectable {
-  /// The redacted form, so that interpolation into a log leaks no secret.
-  package var description: String { redacted }
-
-  package var customMirror: Mirror { Mirror(self, children: []) }
 }

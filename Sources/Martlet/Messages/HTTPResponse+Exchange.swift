@@ -48,19 +48,7 @@ extension HTTPResponse {
       case budgetExhausted
 
       /// A one-line description, with a remedy if there is one.
-      public var description: String {
-        switch self {
-        case .bodyNotReplayable: "the body can be sent only once; HTTPBody.spooled keeps a copy"
-        case .notIdempotent(let method):
-          "\(method) is not idempotent and may have reached the server; if it may be sent twice, "
-            + "set an Idempotency-Key field or RequestOptions.isIdempotent"
-        case .exceedsTotalLimit(let delay, let limit):
-          "a delay of \(delay.shown) would exceed the total limit of \(limit.shown)"
-        case .exceedsDeadline(let delay, let remaining):
-          "a delay of \(delay.shown) would exceed the deadline, which is \(remaining.shown) away"
-        case .budgetExhausted: "the retry budget of the client is used up"
-        }
-      }
+      public var description: String { wording.text }
     }
   }
 

@@ -50,10 +50,10 @@ extension HTTPResponse {
   }
 
   private func links(_ isWanted: ([String]) -> Bool) -> [Link] {
-    guard let base = try? finalRequest.target.resolve(against: nil, adding: finalRequest.query) else { return [] }
+    guard let base = finalRequest.absoluteURL else { return [] }
     var links: [Link] = []
     for field in headers.filter({ $0.isNamed("Link") }) {
-      var parser = LinkParser(field.octets)
+      var parser = LinkParser(field.wire)
       while links.count < 100, let (target, parameters) = parser.next() {
         let relations = (parameters["rel"] ?? "").utf8.split(whereSeparator: FieldSyntax.isBlank).map {
           FieldSyntax.lowercased(Substring($0))
@@ -70,32 +70,18 @@ extension HTTPResponse {
 
 /// Parses a `Link` field value, as leniently as RFC 8288 describes (appendix B.2 to B.4).
 struct LinkParser {
-  private let octets: [UInt8]
-  private var index = 0
+  private var rest: Substring.UTF8View
 
-  init(_ octets: [UInt8]) { self.octets = octets }
-
-  private var octet: UInt8? { index < octets.count ? octets[index] : nil }
-
-  private mutating func skip(while matches: (UInt8) -> Bool) { while let octet, matches(octet) { index += 1 } }
-
-  private mutating func octets(until ends: (UInt8) -> Bool) -> ArraySlice<UInt8> {
-    let start = index
-    skip { !ends($0) }
-    return octets[start..<index]
-  }
-
-  private mutating func text(until ends: (UInt8) -> Bool) -> String { ReceivedFields.text(octets(until: ends)) }
+  /// Creates a parser of a value as ``WireText``.
+  init(_ value: String) { rest = value[...].utf8 }
 
   mutating func next() -> (target: [UInt8], parameters: [String: String])? {
-    skip { FieldSyntax.isBlank($0) || $0 == 0x2C }
-    guard octet == 0x3C else { return nil }
-    index += 1
-    let target = Array(octets { $0 == 0x3E })
-    guard octet == 0x3E else { return nil }
-    index += 1
+    rest = rest.drop { FieldSyntax.isBlank($0) || $0 == 0x2C }
+    guard rest.first == 0x3C, let end = rest.firstIndex(of: 0x3E) else { return nil }
+    let target = WireText.octets(Substring(rest[..<end].dropFirst()))
+    rest = rest[end...].dropFirst()
     let parameters = parameters()
-    skip { $0 != 0x2C }
+    rest = rest.drop { $0 != 0x2C }
     return (target, parameters)
   }
 
@@ -105,17 +91,15 @@ struct LinkParser {
   private mutating func parameters() -> [String: String] {
     var parameters: [String: String] = [:]
     while true {
-      skip(while: FieldSyntax.isBlank)
-      guard octet == 0x3B else { break }
-      index += 1
-      skip(while: FieldSyntax.isBlank)
+      rest = rest.drop(while: FieldSyntax.isBlank)
+      guard rest.first == 0x3B else { break }
+      rest = rest.dropFirst().drop(while: FieldSyntax.isBlank)
       var name = FieldSyntax.lowercased(text { [0x3D, 0x3B, 0x2C, 0x20, 0x09].contains($0) })
-      skip(while: FieldSyntax.isBlank)
+      rest = rest.drop(while: FieldSyntax.isBlank)
       var value = ""
-      if octet == 0x3D {
-        index += 1
-        skip(while: FieldSyntax.isBlank)
-        value = octet == 0x22 ? quoted() : String(FieldSyntax.trimmed(text { $0 == 0x3B || $0 == 0x2C }))
+      if rest.first == 0x3D {
+        rest = rest.dropFirst().drop(while: FieldSyntax.isBlank)
+        value = rest.first == 0x22 ? quoted() : String(FieldSyntax.trimmed(text { $0 == 0x3B || $0 == 0x2C }))
       }
       if name.hasSuffix("*") {
         guard let decoded = ContentDisposition.extendedValue(value[...].utf8) else { continue }
@@ -128,20 +112,19 @@ struct LinkParser {
     return parameters
   }
 
+  private mutating func text(until ends: (UInt8) -> Bool) -> String {
+    let text = rest.prefix { !ends($0) }
+    rest = rest[text.endIndex...]
+    return WireText.readable(String(Substring(text)))
+  }
+
   /// Parses a quoted string, which the end of the value also terminates.
   private mutating func quoted() -> String {
-    index += 1
+    rest = rest.dropFirst()
     var text: [UInt8] = []
-    while let next = octet, next != 0x22 {
-      index += 1
-      if next == 0x5C, let escaped = octet {
-        text.append(escaped)
-        index += 1
-      } else {
-        text.append(next)
-      }
+    while let octet = rest.popFirst(), octet != 0x22 {
+      text.append(octet == 0x5C ? rest.popFirst() ?? octet : octet)
     }
-    index += octet == nil ? 0 : 1
-    return ReceivedFields.text(text)
+    return WireText.readable(String(decoding: text, as: UTF8.self))
   }
 }

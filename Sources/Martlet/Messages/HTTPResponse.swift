@@ -174,7 +174,7 @@ public struct HTTPResponse: Sendable {
   /// including its extension. It contains no separators (`/`, `\`), no control or invisible characters, no dots or
   /// spaces at either end, and no characters or names that Windows forbids. It therefore never points outside its
   /// folder, but a file with that name may exist, and the server chooses the extension.
-  public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: finalRequest.target) }
+  public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: finalRequest.absoluteURL) }
 
   /// The body as text.
   ///

@@ -3,12 +3,9 @@ import Foundation
 
 extension Redaction {
   /// The URL of a request on one line, with hidden parts masked.
-  func url(of request: HTTPRequest, _ base: RequestTarget? = nil) -> String {
+  func url(of request: HTTPRequest) -> String {
     // A target that cannot be resolved may be any text.
-    guard let url = try? request.target.resolve(against: base, adding: request.query) else {
-      return request.target.description
-    }
-    return text(of: url)
+    request.absoluteURL.map(text(of:)) ?? request.target.description
   }
 
   func text(of url: AbsoluteURL) -> String {

@@ -8,7 +8,7 @@ import Synchronization
 /// ``HTTPError`` of kind ``HTTPError/Kind/unsupported``, even if it reads a copy or reads at the same time. A body that
 /// is complete in memory, such as that of `init(_:)`, can be read any number of times.
 ///
-/// A body that is dropped before its end closes its connection, and so does the cancellation of a task that reads it.
+/// Releasing a body before its end closes its connection. Cancelling a task that reads it has the same effect.
 public struct ResponseBody: AsyncSequence, Sendable {
   public typealias Element = Data
   public typealias Failure = any Error
@@ -75,8 +75,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
         } onCancel: {
           lifetime.cancel()
         }
-      } catch is BodyStream.HasReader {
-        throw BodyReader.second
       } catch {
         end(error)
         throw error
@@ -194,12 +192,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     switch storage {
     case .data(let data):
       let rest = Locked<Data?>(data)
-      return {
-        rest.withLock { rest in
-          defer { rest = nil }
-          return rest
-        }
-      }
+      return { rest.withLock { $0.take() } }
     // The closure retains the reader, so that releasing the body still ends the exchange.
     case .stream(let stream, let reader):
       return {
@@ -270,10 +263,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 }
 
-/// What lasts as long as a body may be read, such as its exchange.
+/// An object that ends with a body, such as its exchange.
 protocol BodyLifetime: AnyObject, Sendable {
   func end(_ error: (any Error)?)
-  /// Ends the wait for bytes, because the reader's task is cancelled.
+  /// Ends the wait for bytes when the reader's task is cancelled.
   func cancel()
 }
 
@@ -298,7 +291,7 @@ final class BodyReader: Sendable {
 
   private let stream: BodyStream?
   private let state = Atomic(State.unread)
-  /// Whether somebody waits for the next chunk.
+  /// Whether an iterator waits for the next chunk.
   private let isReading = Atomic(false)
 
   init(_ stream: BodyStream? = nil) { self.stream = stream }
@@ -319,7 +312,7 @@ final class BodyReader: Sendable {
 
   func close() { state.store(State.closed, ordering: .relaxed) }
 
-  /// Begins to wait for a chunk; throws during another wait, of a copy of the iterator.
+  /// Begins a wait for a chunk; throws if a copy of the iterator is waiting.
   func begin() throws {
     if isReading.exchange(true, ordering: .acquiring) { throw Self.second }
   }

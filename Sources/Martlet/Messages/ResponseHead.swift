@@ -15,7 +15,7 @@ struct ResponseHead: Sendable {
   var wasCompressed = false
   var source = HTTPResponse.Source.network
   /// The cache's decision and its reason.
-  var cacheReason: Explanation.Cache.Reason?
+  var cacheReason: Explanation.CacheReason?
   /// The separate cache file that contains the body, if there is one.
   var bodyFile: URL?
   /// The failure that a stored response replaces.

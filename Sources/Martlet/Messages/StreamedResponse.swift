@@ -114,7 +114,7 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.isBodyTruncated }
   }
 
-  var cacheReason: Explanation.Cache.Reason? {
+  var cacheReason: Explanation.CacheReason? {
     get { head.value.cacheReason }
     _modify { yield &head.value.cacheReason }
   }
@@ -140,10 +140,10 @@ public struct StreamedResponse: Sendable {
   }
 
   /// The URL of the request as it was sent.
-  public var url: URL { request.url ?? URL(fileURLWithPath: "/") }
+  public var url: URL { request.url ?? request.localURL }
 
   /// A safe filename for the body, as suggested by the server; see ``HTTPResponse/suggestedFilename``.
-  public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: request.target) }
+  public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: request.absoluteURL) }
 
   /// Truncates the body to its first `limit` bytes, and does not read the rest.
   mutating func truncateBody(upTo limit: Int) async throws {
@@ -171,11 +171,10 @@ public struct StreamedResponse: Sendable {
 
 extension HTTPRequest {
   /// The complete URL without credentials, or `nil` if the target is relative or malformed.
-  public var url: URL? { (try? target.resolve(against: nil, adding: query))?.url }
+  public var url: URL? { absoluteURL?.url }
 
   /// The URL of a request that was not sent, with `http://localhost/` as the base URL.
   var localURL: URL {
-    let resolved = try? target.resolve(against: "http://localhost/", adding: query)
-    return resolved?.url ?? URL(string: "http://localhost/") ?? URL(fileURLWithPath: "/")
+    ((try? target.resolve(against: RequestTarget(.localhost), adding: query)) ?? .localhost).url
   }
 }

@@ -5,11 +5,11 @@ enum Redirection {
   enum Step {
     /// Deliver the response.
     case none(Reason)
-    case next(HTTPRequest, Changes)
+    case next(Hop, Changes)
     case refused(Reason)
   }
 
-  typealias Reason = Explanation.Redirect.Reason
+  typealias Reason = Explanation.RedirectReason
 
   /// What distinguishes the next request, besides its URL.
   struct Changes: Sendable, Equatable {
@@ -32,19 +32,18 @@ enum Redirection {
     isRedirect(status) ? headers[wires: "Location"].first { !$0.isEmpty } : nil
   }
 
-  /// The next step after the response to `request`, which has an absolute URL.
+  /// The next step after the response to `hop`.
   ///
   /// `fields` decides which fields another origin receives, and `upgrade` changes URLs of HSTS hosts to https.
   static func step(
-    status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
+    status: HTTPStatus, headers: HTTPHeaders, _ hop: Hop, policy: RedirectPolicy,
     fields: OriginFields = OriginFields(), upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
   ) -> Step {
     guard policy.isFollowing else { return .none(.off) }
-    guard let location = location(status, headers),
-      let current = try? request.target.resolve(against: nil, adding: request.query)
-    else { return .none(.noLocation) }
+    guard let location = location(status, headers) else { return .none(.noLocation) }
     // Location is a singleton field (RFC 9110 §5.3). With different values, other recipients may follow another one.
     guard headers[wires: "Location"].allSatisfy({ $0 == location }) else { return .refused(.differentLocations) }
+    let current = hop.url
     let next: AbsoluteURL
     do {
       // Parse the URL again without userinfo: a server must not choose the credentials of a request.
@@ -58,20 +57,18 @@ enum Redirection {
     if current.isSecure && !next.isSecure && !policy.allowsDowngrade {
       return .refused(.downgrade(to: Explanation.short(next.redacted)))
     }
-    var following = request
+    var following = hop.request
     var changes = Changes()
-    following.target = RequestTarget(next)
-    following.query = [:]
-    if becomesGet(status, request.method, policy) {
+    if becomesGet(status, hop.method, policy) {
       if following.method != .head { following.method = .get }
-      if following.method != request.method { changes.method = request.method }
+      if following.method != hop.method { changes.method = hop.method }
       dropBody(of: &following)
     }
     if !following.isUsable { return .refused(.bodyNotReplayable) }
     following.headers.remove("Host")
     if next.origin != current.origin { changes.dropped = fields.drop(from: &following.headers) }
     Referrer.keepModest(&following.headers, redirectedFrom: current, to: next)
-    return .next(following, changes)
+    return .next(Hop(following, at: next), changes)
   }
 
   /// Whether the next request loses its body and becomes a `GET`; a `HEAD` stays one.

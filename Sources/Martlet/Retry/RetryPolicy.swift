@@ -25,11 +25,11 @@ public struct RetryPolicy: Sendable {
   /// The decision about another attempt.
   enum Decision: Sendable, Equatable {
     /// No further attempt.
-    case ended(Explanation.Retry.Reason)
+    case ended(Explanation.Reason)
     /// The policy requests another attempt, which is not allowed for this reason.
     case refused(HTTPResponse.Attempt.RetryRefusal)
     /// Another attempt after a delay.
-    case repeated(after: Duration, Explanation.Retry.Cause)
+    case repeated(after: Duration, Explanation.RetryCause)
   }
 
   enum Rule: Sendable {
@@ -128,46 +128,40 @@ public struct RetryPolicy: Sendable {
   func decision(
     after attempt: Int, of request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, now: Date, random: Double
   ) -> Decision {
-    guard outcome.isFailure else { return .ended(.outcome) }
+    guard outcome.isFailure else { return .ended(Self.outcome) }
     guard attempt < maximumAttempts else { return .ended(exhausted) }
-    let (pause, cause): (Duration, Explanation.Retry.Cause)
-    switch wish(after: attempt, outcome: outcome, now: now, random: random) {
-    case .none(let reason): return .ended(reason)
-    case .pause(let wanted, let why): (pause, cause) = (wanted, why)
-    }
+    let wish = wish(after: attempt, outcome: outcome, now: now, random: random)
+    guard case .repeated = wish else { return wish }
     guard request.isUsable else { return .refused(.bodyNotReplayable) }
     guard isIdempotent || outcome.error?.mayHaveReachedServer == false else {
       return .refused(.notIdempotent(request.method))
     }
-    return .repeated(after: pause, cause)
+    return wish
   }
 
   /// The reason why no attempt is left.
-  var exhausted: Explanation.Retry.Reason {
-    if case .none = rule { .off } else { .attemptsUsed(maximum: maximumAttempts) }
+  var exhausted: Explanation.Reason {
+    if case .none = rule { return Self.isOff }
+    let maximum = maximumAttempts
+    return .init("attemptsUsed", "the maximum number of attempts (\(maximum)) is reached")
   }
 
-  private enum Wish {
-    case none(Explanation.Retry.Reason)
-    case pause(Duration, Explanation.Retry.Cause)
-  }
-
-  /// The delay that the policy requests, or why it gives up.
-  private func wish(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Wish {
+  /// The decision of the rule alone, for a request that may be repeated.
+  private func wish(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Decision {
     switch rule {
-    case .none: return .none(.off)
+    case .none: return .ended(Self.isOff)
     case .standard:
-      return outcome.error?.mayBeStaleConnection == true ? .pause(.zero, .staleConnection) : .none(.outcome)
-    case .timeouts: return outcome.error?.isTimeout == true ? .pause(.zero, .timeout) : .none(.outcome)
+      return outcome.error?.mayBeStaleConnection == true
+        ? .repeated(after: .zero, .staleConnection) : .ended(Self.outcome)
+    case .timeouts: return outcome.error?.isTimeout == true ? .repeated(after: .zero, .timeout) : .ended(Self.outcome)
     case .custom(let decide):
-      return decide(attempt, outcome).map { .pause(max($0.bounded, .zero), .closure) } ?? .none(.closure)
+      return decide(attempt, outcome).map { .repeated(after: max($0.bounded, .zero), .closure) } ?? .ended(Self.closure)
     case .backoff(let base, let cap):
-      guard isTransient(outcome) else { return .none(.outcome) }
+      guard isTransient(outcome) else { return .ended(Self.outcome) }
       if let asked = RetryAfter.delay(outcome.headers, now: now) {
-        return asked <= maximumRetryAfter
-          ? .pause(asked, .retryAfter) : .none(.retryAfterTooLong(asked, maximum: maximumRetryAfter))
+        return asked <= maximumRetryAfter ? .repeated(after: asked, .retryAfter) : .ended(tooLong(asked))
       }
-      return .pause(base.doubled(attempt - 1, upTo: cap.bounded) * random, .backoff)
+      return .repeated(after: base.doubled(attempt - 1, upTo: cap.bounded) * random, .backoff)
     }
   }
 
@@ -175,5 +169,35 @@ public struct RetryPolicy: Sendable {
     if let status = outcome.status { return status.isTransient }
     return outcome.error.map { $0.isConnectivity || $0.isTimeout || $0.isExhaustion || $0.mayBeStaleConnection }
       ?? false
+  }
+}
+
+// The reasons for making no further attempt, in codes and sentences.
+extension RetryPolicy {
+  private static let isOff = Explanation.Reason("off", "the policy is off")
+  private static let outcome = Explanation.Reason(
+    "outcome", "the retry policy does not repeat it after this outcome")
+  private static let closure = Explanation.Reason("closure", "the closure of the retry policy decided so")
+
+  private func tooLong(_ asked: Duration) -> Explanation.Reason {
+    let maximum = maximumRetryAfter
+    return .init(
+      "retryAfterTooLong",
+      "the server asked for a delay of \(asked.shown); the policy waits at most \(maximum.shown)",
+      "RFC 9110 §10.2.3")
+  }
+}
+
+extension RetryPolicy.Decision {
+  var explanation: Explanation.Decision {
+    let end = "the request is not repeated"
+    switch self {
+    case .ended(let reason): return .init("retry.ended", end, because: reason)
+    case .refused(let refusal): return .init("retry.refused", end, because: refusal)
+    case .repeated(let pause, let cause):
+      return .init(
+        "retry.repeated", "the request is repeated \(pause == .zero ? "at once" : "after \(pause.shown)")",
+        because: cause)
+    }
   }
 }

@@ -10,38 +10,37 @@ struct AuthStage: Stage {
   /// The connection can be reused if the body is read to its end.
   private static let refusalBodyBytes = 64 << 10
 
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     // An `Authorization` field that the caller has set is not replaced, and a 401 to it is not answered.
-    guard let (url, session) = place(of: request, call) else {
-      let response = try await next(request, context)
-      if response.status == .unauthorized { call.noteSilence(to: request) }
+    guard let session = session(for: hop, context) else {
+      let response = try await next(hop, context)
+      if response.status == .unauthorized { call.noteSilence(to: hop.request) }
       return response
     }
-    return try await answer(request, url, session, context, next)
+    return try await answer(hop, session, context, next)
   }
 
-  /// The URL of a request and the session that answers its challenges, if there is one.
-  @inline(never) private func place(of request: HTTPRequest, _ call: Call) -> (AbsoluteURL, AuthSession)? {
-    guard !request.headers.contains("Authorization"),
-      let url = try? request.target.resolve(against: call.settings.configuration.baseURL, adding: request.query),
-      let session = call.authSession(at: url.origin), !session.isAnswering
+  /// The session that answers the challenges to a request, if there is one.
+  @inline(never) private func session(for hop: Hop, _ context: RequestContext) -> AuthSession? {
+    guard !hop.headers.contains("Authorization"),
+      let session = context.call.authSession(at: hop.url, after: context.previousURLs), !session.isAnswering
     else { return nil }
-    return (url, session)
+    return session
   }
 
   @inline(never) private func answer(
-    _ request: HTTPRequest, _ url: AbsoluteURL, _ session: AuthSession, _ context: RequestContext, _ next: Next
+    _ hop: Hop, _ session: AuthSession, _ context: RequestContext, _ next: Next
   ) async throws -> StreamedResponse {
     let call = context.call
-    let visit = AuthSession.Visit(origin: url.origin, call: call, context.abortSource)
+    let visit = AuthSession.Visit(origin: hop.origin, call: call, context.abortSource)
     var context = context
     var uses: [AuthenticationScheme: Int] = [:]
     var exchanges = 0
     var sent = try await session.first(visit)
-    if let answer = sent.answer { call.explain(.authentication(.addedAtOnce(answer.scheme, .server))) }
+    if let answer = sent.answer { call.explain(.preemptive(answer.scheme, .server)) }
     while true {
-      let filled = try fill(request, url, &context, sent, &uses)
+      let filled = try fill(hop, &context, sent, &uses)
       exchanges += 1
       var response: StreamedResponse
       do {
@@ -59,15 +58,15 @@ struct AuthStage: Stage {
         return response
       }
       guard exchanges < Self.maximumExchanges else {
-        call.note(.authentication(.unanswered(.tooManyExchanges(maximum: Self.maximumExchanges), .server)))
+        call.report(.decided(.declined(Self.tooManyExchanges, .server)))
         return response
       }
       guard let newer = try await following(&response, sent, uses, session, visit, call) else {
-        call.note(.authentication(.unanswered(session.silence(after: response.headers, sent, uses), .server)))
+        call.report(.decided(.declined(session.silence(after: response.headers, sent, uses), .server)))
         return response
       }
       sent = newer
-      try await goOn(with: sent, request, &response, visit, call)
+      try await goOn(with: sent, hop.request, &response, visit, call)
     }
   }
 
@@ -82,18 +81,17 @@ struct AuthStage: Stage {
 
   /// Adds the credential to the request or, for connection-based authentication, to the context.
   @inline(never) private func fill(
-    _ request: HTTPRequest, _ url: AbsoluteURL, _ context: inout RequestContext, _ sent: AuthSession.Sent,
-    _ uses: inout [AuthenticationScheme: Int]
-  ) throws -> HTTPRequest {
+    _ hop: Hop, _ context: inout RequestContext, _ sent: AuthSession.Sent, _ uses: inout [AuthenticationScheme: Int]
+  ) throws -> Hop {
     context.handshake = nil
     context.credential = sent.answer?.credential
-    guard let answer = sent.answer else { return request }
+    guard let answer = sent.answer else { return hop }
     uses[answer.scheme, default: 0] += 1
-    var filled = request
+    var filled = hop
     if answer.scheme.bindsConnection {
-      context.handshake = try context.call.handshake(for: answer, to: url.origin, request)
+      context.handshake = try context.call.handshake(for: answer, to: hop.origin, hop.request)
     } else {
-      filled.headers[wire: "Authorization"] = try answer.field(method: request.method, url: url)
+      filled.headers[wire: "Authorization"] = try answer.field(method: hop.method, url: hop.url)
     }
     return filled
   }
@@ -103,22 +101,14 @@ struct AuthStage: Stage {
     _ response: inout StreamedResponse, _ sent: AuthSession.Sent, _ uses: [AuthenticationScheme: Int],
     _ session: AuthSession, _ visit: AuthSession.Visit, _ call: Call
   ) async throws -> AuthSession.Sent? {
-    switch session.step(after: response.headers, sent, uses: uses, visit) {
-    case .deliver: return nil
-    case .fail(let error): throw try await Self.completed(error, &response, call, visit.abortSource)
-    case .send(let newer):
-      guard Self.isWorthSending(newer, after: sent, uses) else { return nil }
-      try await Self.drain(&response, visit.abortSource)
-      return newer
-    case .wait(let flight), .ask(let flight, _):
-      // Drain before waiting: the authenticator may need the connection.
-      try await Self.drain(&response, visit.abortSource)
-      do {
-        let newer = try await session.wait(for: flight, visit)
-        return Self.isWorthSending(newer, after: sent, uses) ? newer : nil
-      } catch let error as HTTPError {
-        throw try await Self.completed(error, &response, call, visit.abortSource)
+    do {
+      let newer = try await session.following(response.headers, sent, uses, visit) {
+        try await Self.drain(&response, visit.abortSource)
       }
+      if newer != nil { try await Self.drain(&response, visit.abortSource) }
+      return newer
+    } catch let error as HTTPError {
+      throw try await Self.completed(error, &response, call, visit.abortSource)
     }
   }
 
@@ -134,21 +124,13 @@ struct AuthStage: Stage {
       throw try await Self.completed(error, &response, call, visit.abortSource)
     }
     guard let answer = sent.answer else { return }
-    call.emit(.authenticating(answer.scheme, realm: answer.readableRealm))
-    call.note(.authentication(.answered(answer.scheme, realm: answer.readableRealm.map(Explanation.short), .server)))
+    call.report(.responded(answer.scheme, realm: answer.readableRealm, .server))
   }
 
   /// Whether a status shows that the credential was accepted.
   ///
   /// A 407 comes from a proxy, and a 5xx from a failing server; neither says anything about the credential.
   private static func isProof(_ status: HTTPStatus) -> Bool { status.rawValue < 500 && status.rawValue != 407 }
-
-  static func isWorthSending(
-    _ newer: AuthSession.Sent, after old: AuthSession.Sent, _ uses: [AuthenticationScheme: Int]
-  ) -> Bool {
-    guard let answer = newer.answer else { return false }
-    return uses[answer.scheme, default: 0] < 2 && !answer.isSame(as: old.answer)
-  }
 
   /// Reads the body up to a limit, and keeps it in case the response is delivered.
   @inline(never) static func drain(_ response: inout StreamedResponse, _ abortSource: AbortSource) async throws {
@@ -173,31 +155,67 @@ struct AuthStage: Stage {
   }
 }
 
+extension AuthStage {
+  /// The reason if ``maximumExchanges`` are over.
+  static let tooManyExchanges = Explanation.Reason(
+    "tooManyExchanges", "at most \(maximumExchanges) exchanges are made for one request")
+}
+
+extension AuthSession {
+  /// The credential to send after a challenge; `nil` if there is none.
+  ///
+  /// `drain` is called before a wait for the authenticator, which may need the connection.
+  @inline(never) func following(
+    _ headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationScheme: Int], _ visit: Visit,
+    drain: () async throws -> Void
+  ) async throws -> Sent? {
+    let newer: Sent
+    switch step(after: headers, sent, uses: uses, visit) {
+    case .deliver: return nil
+    case .fail(let error): throw error
+    case .send(let known): newer = known
+    case .wait(let flight), .ask(let flight, _):
+      try await drain()
+      newer = try await wait(for: flight, visit)
+    }
+    guard let answer = newer.answer, uses[answer.scheme, default: 0] < 2, !answer.isSame(as: sent.answer) else {
+      return nil
+    }
+    return newer
+  }
+}
+
 extension Call {
   /// Notes why a 401 is not answered, if no session answers for its request.
   @inline(never) func noteSilence(to request: HTTPRequest) {
-    let reason: Explanation.Authentication.Reason =
-      request.headers.contains("Authorization")
-      ? .ownField : credential.map { .otherOrigin("\($0.origin)") } ?? .noCredential
-    note(.authentication(.unanswered(reason, .server)))
+    var reason = Explanation.Reason.noCredential
+    if request.headers.contains("Authorization") {
+      reason = .init("ownField", "the request has an Authorization field already")
+    } else if let origin = credential?.origin {
+      reason = .init(
+        "otherOrigin", "the credential is for \(origin), and is not used after a redirect to another origin")
+    }
+    report(.decided(.declined(reason, .server)))
   }
 
   /// The session for an origin: that of the call's credential, otherwise a configured one.
-  func authSession(at origin: Origin) -> AuthSession? {
-    let settings = settings
-    if let credential, settings.upgraded(credential.origin) == origin, !hasLeft(origin) {
+  ///
+  /// A redirect from the origin and back does not restore the call's credential. Middleware may send the first request
+  /// again.
+  func authSession(at url: AbsoluteURL, after previous: [AbsoluteURL]) -> AuthSession? {
+    let (settings, origin) = (settings, url.origin)
+    let isFirst = previous.isEmpty && url == settings.upgraded(first.url)
+    if let credential, settings.upgraded(credential.origin) == origin, isFirst || !hasLeft(origin) {
       return core.callSessions.session(for: credential)
     }
     let base = (try? settings.baseOrigin.get()) ?? nil
     return settings.configuration.authenticators.session(for: origin, base: base.map { settings.upgraded($0) })
   }
 
-  /// Whether a redirect has left the origin.
-  ///
-  /// A redirect back to the origin must not restore the call's credential.
+  /// Whether a redirect of the call has left the origin.
   private func hasLeft(_ origin: Origin) -> Bool {
-    redirects.contains { hop in
-      [hop.from, hop.to].contains { (try? AbsoluteURL.parse($0.absoluteString).origin) != origin }
+    redirects.contains { redirect in
+      [redirect.from, redirect.to].contains { (try? AbsoluteURL.parse($0.absoluteString).origin) != origin }
     }
   }
 }

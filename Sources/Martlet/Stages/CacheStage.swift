@@ -6,41 +6,32 @@ import Foundation
 struct CacheStage: Stage {
   let cache: ResponseCache
 
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    let call = context.call
-    guard let url = try? request.target.resolve(against: call.settings.configuration.baseURL, adding: request.query)
-    else { return try await next(request, context) }
-    guard request.method == .get || request.method == .head, request.body == nil else {
-      return try await change(request, url, context, next)
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    guard hop.method == .get || hop.method == .head, hop.body == nil else {
+      return try await change(hop, context, next)
     }
-    guard !call.options.cache.isSuperset(of: .off) else { return try await next(request, context) }
-    let visit = CacheVisit(cache: cache, request: request, url: url.requestString, context: context, next: next)
-    return try await visit.run()
+    guard !context.call.options.cache.isSuperset(of: .off) else { return try await next(hop, context) }
+    return try await CacheVisit(cache: cache, hop: hop, context: context, next: next).run()
   }
 
   /// Sends an unsafe request, and invalidates the stored responses that it affects (RFC 9111 §4.4).
   private func change(
-    _ request: HTTPRequest, _ url: AbsoluteURL, _ context: RequestContext, _ next: Next
+    _ hop: Hop, _ context: RequestContext, _ next: Next
   ) async throws -> StreamedResponse {
     let sentAt = context.call.settings.configuration.now()
-    var response = try await next(request, context)
-    guard !request.method.isSafe, 200..<400 ~= response.status.rawValue, !cache.isOff else { return response }
+    let url = hop.url
+    let response = try await next(hop, context)
+    guard !hop.method.isSafe, 200..<400 ~= response.status.rawValue, !cache.isOff else { return response }
     if !cache.isSurelyEmpty {
       // Invalidate the request's URL and, on the same origin, those of `Location` and `Content-Location`.
-      var others: [AbsoluteURL] = [url]
-      for name in ["Location", "Content-Location"] {
-        guard let value = response.headers[octets: name], let other = try? url.resolving(octets: value),
-          other.origin == url.origin
-        else { continue }
-        others.append(other)
-      }
-      for other in Set(others.map(\.requestString)) { try? await cache.invalidate(other) }
+      let others = ["Location", "Content-Location"].compactMap { response.headers[octets: $0] }
+        .compactMap { try? url.resolving(octets: $0) }.filter { $0.origin == url.origin }
+      for other in Set(([url] + others).map(\.requestString)) { try? await cache.invalidate(other) }
     }
     // A POST response with explicit freshness and a matching Content-Location may serve a later GET (RFC 9110 §9.3.3).
-    guard request.method == .post, response.status == .ok, Self.describes(url, response) else { return response }
-    let visit = CacheVisit(cache: cache, request: request, url: url.requestString, context: context, next: next)
-    response = await visit.stored(response, askedAt: sentAt, previous: nil, lease: nil)
-    return response
+    guard hop.method == .post, response.status == .ok, Self.describes(url, response) else { return response }
+    return await CacheVisit(cache: cache, hop: hop, context: context, next: next)
+      .received(response, askedAt: sentAt, previous: nil, lease: nil)
   }
 
   /// Whether a response represents a `GET` of the URL, with explicit freshness.

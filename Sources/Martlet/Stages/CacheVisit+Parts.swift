@@ -6,11 +6,11 @@ extension CacheVisit {
   @inline(never) func complete(
     _ candidate: CacheCandidate, _ lease: CacheFlights.Lease?
   ) async throws -> StreamedResponse {
-    guard candidate.entry.isExtensible, let part = candidate.entry.part, candidate.record.body.count == part.count,
+    guard candidate.entry.isExtensible, let start = candidate.entry.part?.length, candidate.body.count == start,
       let tag = Validators.strongTag(candidate.entry.headers)
     else { return try await fetch(.incomplete, previous: nil, lease) }
-    var asking = request
-    asking.headers["Range"] = "bytes=\(part.last + 1)-"
+    var asking = hop
+    asking.headers["Range"] = "bytes=\(start)-"
     asking.headers[wire: "If-Range"] = tag
     let askedAt = now
     var response = try await send(asking, lease)
@@ -21,8 +21,7 @@ extension CacheVisit {
     guard response.status == .partialContent else {
       return await received(response, askedAt: askedAt, previous: nil, lease: lease)
     }
-    let verdict = RangeRules.judge(
-      response.headers, from: part.last + 1, of: candidate.entry.version, by: .tagAndSize)
+    let verdict = RangeRules.judge(response.headers, from: start, of: candidate.entry.version, by: .tagAndSize)
     guard case .range(let range, let size?) = verdict, range.upperBound == size, !response.wasCompressed else {
       return try await fetch(.incomplete, previous: nil, lease)
     }
@@ -38,30 +37,30 @@ extension CacheVisit {
     response.headers["Content-Length"] = "\(size)"
     // The trailers belong to the part.
     response.trailers = [:]
-    response.body = response.body.of(Int64(range.count)).preceded(by: candidate.record.body.responseBody(nil, context))
-    return await stored(response, askedAt: askedAt, previous: nil, lease: lease)
+    response.body = response.body.appended(to: candidate.body.responseBody(nil, context), count: Int64(range.count))
+    return await received(response, askedAt: askedAt, previous: nil, lease: lease)
   }
 
   /// The stored bytes that precede a new part, if both can be combined; the entry becomes that of the combination.
   func joined(_ previous: CacheCandidate, _ entry: inout CacheEntry) -> CachedBody? {
-    guard let part = entry.part, let old = previous.entry.part, previous.entry.status == 206,
-      old.last + 1 == part.first, case .data(let data) = previous.record.body, Int64(data.count) == old.count,
+    guard let part = entry.part, let new = part.range, let old = previous.entry.part?.range,
+      old.upperBound + 1 == new.lowerBound, case .data(let data) = previous.body, data.count == old.count,
       RangeRules.difference(of: entry.version, from: previous.entry.version, by: .tagAndSize) == nil
     else { return nil }
-    entry.part = CacheEntry.Part(first: old.first, last: part.last, complete: part.complete)
     entry.headers.remove("Content-Digest")
-    entry.headers["Content-Range"] = "bytes \(old.first)-\(part.last)/\(entry.part?.complete.map { "\($0)" } ?? "*")"
-    return previous.record.body
+    entry.headers["Content-Range"] =
+      "bytes \(old.lowerBound)-\(new.upperBound)/\(part.size.map { "\($0)" } ?? "*")"
+    return previous.body
   }
 
   /// Whether to keep the stored response, because it is complete and the new one is not.
   func isKept(_ previous: CacheCandidate?, insteadOf entry: CacheEntry) -> Bool {
-    guard let previous, entry.part != nil, previous.entry.part == nil else { return false }
+    guard let previous, entry.isPartial, !previous.entry.isPartial else { return false }
     return RangeRules.difference(of: entry.version, from: previous.entry.version, by: .tagAndSize) == nil
   }
 
   /// Updates or invalidates the stored responses to `GET` after a `HEAD` (RFC 9111 §4.3.5).
-  func receivedHead(_ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?) async {
+  @inline(never) func receivedHead(_ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?) async {
     guard var candidate = previous, response.status.rawValue < 500, !policy.contains(.neverWrite) else { return }
     let new = RepresentationVersion(response.headers, size: response.headers.contentLength)
     var known = candidate.entry.version
@@ -82,32 +81,26 @@ extension CacheVisit {
 }
 
 extension CachedBody {
-  private static let pieceBytes = 256 << 10
-
   /// The response body with the bytes of a range, or all bytes.
   func responseBody(_ range: ClosedRange<Int64>?, _ context: RequestContext) -> ResponseBody {
     // A record from a custom store may have a wrong length.
     let end = range.map { max(0, min($0.upperBound, count - 1) + 1) } ?? count
     let start = min(max(0, range?.lowerBound ?? 0), end)
-    switch self {
-    case .data(let data):
-      guard range != nil else { return ResponseBody(data) }
-      let first = data.startIndex + Int(start)
-      return ResponseBody(Data(data[first..<(data.startIndex + Int(end))]))
-    case .file(let file):
-      let place = Locked(start)
-      return ResponseBody {
-        try context.abortSource.check()
-        // The closure has one reader at a time.
-        let position = place.withLock { $0 }
-        guard position < end else { return nil }
-        let piece = try file.read(from: position, count: Int(min(Int64(Self.pieceBytes), end - position)))
-        guard !piece.isEmpty else {
-          throw HTTPError(.file, "a stored body has become shorter while it was read", phase: .receiving)
-        }
-        place.withLock { $0 += Int64(piece.count) }
-        return piece
+    if case .data(let data) = self {
+      return ResponseBody(range == nil ? data : Data(data.dropFirst(Int(start)).prefix(Int(end - start))))
+    }
+    let place = Locked(start)
+    return ResponseBody {
+      try context.abortSource.check()
+      // The closure has one reader at a time.
+      let position = place.withLock { $0 }
+      guard position < end else { return nil }
+      let piece = try piece(from: position, upTo: end)
+      guard !piece.isEmpty else {
+        throw HTTPError(.file, "a stored body has become shorter while it was read", phase: .receiving)
       }
+      place.withLock { $0 += Int64(piece.count) }
+      return piece
     }
   }
 
@@ -121,15 +114,25 @@ extension CachedBody {
 }
 
 extension ResponseBody {
-  /// The same body, which throws unless it has exactly this number of bytes.
-  fileprivate func of(_ count: Int64) -> ResponseBody {
-    if let data = immediate, Int64(data.count) == count { return self }
-    let received = Locked<Int64>(0)
-    func counted(_ pull: @escaping @Sendable () async throws -> Data?) -> @Sendable () async throws -> Data? {
+  /// The concatenation of a stored part and this body, which throws unless it has exactly this number of bytes.
+  fileprivate func appended(to part: ResponseBody, count: Int64) -> ResponseBody {
+    if let first = part.immediate, let second = immediate, Int64(second.count) == count {
+      return ResponseBody(first + second)
+    }
+    let first = part.makePull()
+    // The number of bytes of this body so far; `nil` until the stored part has been read.
+    let received = Locked<Int64?>(nil)
+    func joined(
+      _ second: @escaping @Sendable () async throws -> Data?
+    ) -> @Sendable () async throws -> Data? {
       {
-        let piece = try await pull()
-        let sum = received.withLock { sum in
-          sum += Int64(piece?.count ?? 0)
+        if received.withLock({ $0 == nil }) {
+          if let piece = try await first() { return piece }
+        }
+        let piece = try await second()
+        let sum = received.withLock { received in
+          let sum = (received ?? 0) + Int64(piece?.count ?? 0)
+          received = sum
           return sum
         }
         guard sum < count ? piece != nil : sum == count else {
@@ -139,26 +142,6 @@ extension ResponseBody {
         return piece
       }
     }
-    return immediate == nil ? mapped(counted) : ResponseBody(next: counted(makePull()))
-  }
-
-  /// The concatenation of another body and this one.
-  func preceded(by other: ResponseBody) -> ResponseBody {
-    if let first = other.immediate, let second = immediate { return ResponseBody(first + second) }
-    let first = other.makePull()
-    let isFirstOver = Locked(false)
-    func joined(
-      _ second: @escaping @Sendable () async throws -> Data?
-    ) -> @Sendable () async throws -> Data? {
-      {
-        if !isFirstOver.withLock({ $0 }) {
-          if let piece = try await first() { return piece }
-          isFirstOver.withLock { $0 = true }
-        }
-        return try await second()
-      }
-    }
-    if immediate != nil { return ResponseBody(next: joined(makePull())) }
-    return mapped(joined)
+    return immediate == nil ? mapped(joined) : ResponseBody(next: joined(makePull()))
   }
 }

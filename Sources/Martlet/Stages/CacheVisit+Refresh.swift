@@ -25,10 +25,10 @@ extension CacheVisit {
 
 extension RequestContext {
   /// The partition of a request's responses, which are not shared with other partitions.
-  func cachePartition(_ request: HTTPRequest) -> String {
+  func cachePartition(_ headers: HTTPHeaders) -> String {
     var partition = call.settings.partition.name
     // The Host field identifies the resource, whatever the URL says (RFC 9110 §7.1).
-    if let host = request.headers["Host"] { partition += "\nhost \(FieldSyntax.lowercased(host))" }
+    if let host = headers["Host"] { partition += "\nhost \(FieldSyntax.lowercased(host))" }
     if call.options.decompression == .off { partition += "\ncoded" }
     return partition
   }
@@ -36,11 +36,11 @@ extension RequestContext {
   /// The identity of a request's sender, whose responses are not served to others.
   ///
   /// It derives from the partition key or from the request's secrets; `nil` without either.
-  func cacheIdentity(_ request: HTTPRequest, _ cache: ResponseCache) -> CacheIdentity? {
+  func cacheIdentity(_ headers: HTTPHeaders, _ cache: ResponseCache) -> CacheIdentity? {
     if let name = call.options.cachePartition { return CacheIdentity(name: "p:\(name)", isLasting: true) }
     var secrets: [String] = []
     if let certificate = call.settings.partition.certificate { secrets += ["certificate", certificate] }
-    if let credential, request.headers.contains("Authorization") || handshake != nil {
+    if let credential, headers.contains("Authorization") || handshake != nil {
       secrets += ["credential", credential.user ?? "", credential.password ?? "", credential.domain ?? ""]
       secrets += [credential.token ?? "", credential.isTicket ? "ticket" : ""]
     }
@@ -49,9 +49,9 @@ extension RequestContext {
     case .jar(let jar): secrets += ["jar", "\(jar.number)"]
     case .only(let cookies): for cookie in cookies { secrets += ["cookie", cookie.name, cookie.value] }
     }
-    if call.settings.areDefaultHeadersSecret || !request.headers.isIdentical(to: call.settings.defaultHeaders) {
+    if call.settings.areDefaultHeadersSecret || !headers.isIdentical(to: call.settings.defaultHeaders) {
       let isOwnCookie = call.request.headers.contains("Cookie")
-      for field in request.headers where call.settings.originFields.isSecret(field.name) {
+      for field in headers where call.settings.originFields.isSecret(field.name) {
         if FieldSyntax.isSameName(field.name, "Authorization"), credential != nil { continue }
         if FieldSyntax.isSameName(field.name, "Cookie"), !isOwnCookie { continue }
         secrets += [FieldSyntax.lowercased(field.name), field.value]

@@ -4,20 +4,22 @@ import MartletBase
 /// A cache transaction for one `GET` or `HEAD`.
 final class CacheVisit: Sendable {
   let cache: ResponseCache
-  let request: HTTPRequest
+  let hop: Hop
   let context: RequestContext
   let next: Next
   let query: CacheQuery
 
-  init(cache: ResponseCache, request: HTTPRequest, url: String, context: RequestContext, next: Next) {
+  init(cache: ResponseCache, hop: Hop, context: RequestContext, next: Next) {
     self.cache = cache
-    self.request = request
+    self.hop = hop
     self.context = context
     self.next = next
     query = CacheQuery(
-      url: url, headers: request.headers, identity: context.cacheIdentity(request, cache),
-      partition: context.cachePartition(request))
+      url: hop.url.requestString, headers: hop.headers, identity: context.cacheIdentity(hop.headers, cache),
+      partition: context.cachePartition(hop.headers))
   }
+
+  var request: HTTPRequest { hop.request }
 
   var policy: CachePolicy { context.call.options.cache }
   var now: Date { context.call.settings.configuration.now() }
@@ -27,11 +29,8 @@ final class CacheVisit: Sendable {
 
   /// The next step of the transaction.
   private enum Step {
-    case answer(StreamedResponse)
     case wait(CacheFlights.Flight)
-    case revalidate(Int, CacheFlights.Lease?)
-    case complete(Int, CacheFlights.Lease?)
-    case fetch(CacheDecision.Reason, previous: Int?, CacheFlights.Lease?)
+    case act(CacheDecision, CacheFlights.Lease?)
   }
 
   func run() async throws -> StreamedResponse {
@@ -39,21 +38,23 @@ final class CacheVisit: Sendable {
     let patience = CacheFlights.Patience(from: context.call.core.timeline.now(), until: context.call.end)
     while true {
       let candidates = policy.contains(.neverRead) ? [] : await cache.candidates(query)
-      switch try step(candidates, &mayWait) {
-      case .answer(let response): return response
+      switch step(candidates, &mayWait) {
       // In either case look again; what is still missing is requested.
       case .wait(let flight): mayWait = try await wait(for: flight, patience)
-      case .revalidate(let index, let lease): return try await revalidate(candidates, index, lease)
-      case .complete(let index, let lease): return try await complete(candidates[index], lease)
-      case .fetch(let reason, let previous, let lease):
-        return try await fetch(reason, previous: previous.map { candidates[$0] }, lease)
+      case .act(.use(let index, let reason), _), .act(.useAndRefresh(let index, let reason), _):
+        return answer(candidates[index], .cache, reason)
+      case .act(.revalidate(let index, _), let lease): return try await revalidate(candidates, index, lease)
+      case .act(.complete(let index, _), let lease): return try await complete(candidates[index], lease)
+      case .act(.fetch(let index, let reason), let lease):
+        return try await fetch(reason, previous: index.map { candidates[$0] }, lease)
+      case .act(.fail(let reason), _): return try refusal(reason)
       }
     }
   }
 
   // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
-  @inline(never) private func step(_ candidates: [CacheCandidate], _ mayWait: inout Bool) throws -> Step {
+  @inline(never) private func step(_ candidates: [CacheCandidate], _ mayWait: inout Bool) -> Step {
     var decision = CacheDecision.make(question, candidates.map(\.entry))
     if case .useAndRefresh(let index, _) = decision, context.hop != 0 { decision = .revalidate(index, .stale) }
     let asksServer =
@@ -67,40 +68,22 @@ final class CacheVisit: Sendable {
       case .lead(let own): lease = own
       case .alone: mayWait = false
       case .wait(let flight):
-        context.call.explain(.cache(.shared))
+        context.call.explain(
+          .init("cache.coalesced", "the request waited for an equal one, to share its response", "RFC 9111 §4"))
         return .wait(flight)
       }
     }
     explain(decision, candidates)
     switch decision {
-    case .use(let index, let reason): return .answer(answer(candidates[index], .cache, reason))
-    case .useAndRefresh(let index, let reason):
-      refresh()
-      return .answer(answer(candidates[index], .cache, reason))
-    case .revalidate(let index, _): return .revalidate(index, lease)
-    case .complete(let index, _): return .complete(index, lease)
-    case .fetch(let index, let reason):
-      offer(index.map { candidates[$0] })
-      return .fetch(reason, previous: index, lease)
-    case .fail(let reason): return .answer(try refusal(reason))
+    case .useAndRefresh: refresh()
+    case .revalidate(let index, _), .fetch(let index?, _): offer(candidates[index])
+    default: break
     }
+    return .act(decision, lease)
   }
 
   private func explain(_ decision: CacheDecision, _ candidates: [CacheCandidate]) {
-    guard context.call.explains else { return }
-    func freshness(_ index: Int) -> Explanation.Freshness {
-      Explanation.Freshness(Freshness(candidates[index].entry, at: now))
-    }
-    let shown: Explanation.Cache =
-      switch decision {
-      case .use(let index, let reason): .used(reason, freshness(index))
-      case .useAndRefresh(let index, let reason): .usedAndRefreshed(reason, freshness(index))
-      case .revalidate(let index, let reason): .revalidated(reason, freshness(index))
-      case .complete: .completed
-      case .fetch(let index, let reason): .fetched(reason, index.map(freshness))
-      case .fail(let reason): .failed(reason)
-      }
-    context.call.explain(.cache(shown))
+    context.call.explain(.cache(decision, decision.index.map { Freshness(candidates[$0].entry, at: now) }))
   }
 
   /// Waits for the leading request; returns whether to wait for another one.
@@ -122,7 +105,7 @@ final class CacheVisit: Sendable {
   }
 
   /// Fails without a request: with an error for the policy, with a 504 for the request's field.
-  private func refusal(_ reason: CacheDecision.Reason) throws -> StreamedResponse {
+  @inline(never) private func refusal(_ reason: CacheDecision.Reason) throws -> StreamedResponse {
     guard !policy.contains(.onlyCached) else { throw HTTPError(.notCached, reason.statement, request: request) }
     // RFC 9111 §5.2.1.7
     var head = ResponseHead(status: .gatewayTimeout, headers: [:], request: request)
@@ -134,7 +117,7 @@ final class CacheVisit: Sendable {
   // MARK: Stored responses
 
   /// The response to the request from a stored response.
-  func answer(
+  @inline(never) func answer(
     _ candidate: CacheCandidate, _ source: HTTPResponse.Source, _ reason: CacheDecision.Reason
   ) -> StreamedResponse {
     let entry = candidate.entry
@@ -163,11 +146,11 @@ final class CacheVisit: Sendable {
       head.headers["Content-Length"] = "\(wanted.upperBound - wanted.lowerBound + 1)"
       // It covers the whole content (RFC 9530 §2).
       head.headers.remove("Content-Digest")
-      let first = entry.part?.first ?? 0
+      let first = entry.held?.lowerBound ?? 0
       bytes = (wanted.lowerBound - first)...(wanted.upperBound - first)
     }
-    if bytes == nil, case .file(let file) = candidate.record.body { head.bodyFile = file.url }
-    return StreamedResponse(head, candidate.record.body.responseBody(bytes, context))
+    if bytes == nil, case .file(let file) = candidate.body { head.bodyFile = file.url }
+    return StreamedResponse(head, candidate.body.responseBody(bytes, context))
   }
 
   /// Whether a conditional request already has the stored response (RFC 9111 §4.3.2).
@@ -185,11 +168,12 @@ final class CacheVisit: Sendable {
   }
 
   /// Offers a stored response as the fallback if the server fails.
-  private func offer(_ candidate: CacheCandidate?) {
-    guard let candidate, let fallback = context.fallback else { return }
-    fallback.offer { [self] in
+  private func offer(_ candidate: CacheCandidate) {
+    context.fallback?.offer { [self] in
       guard CacheDecision.mayStandIn(candidate.entry, question) else { return nil }
-      context.call.note(.cache(.fallback(Explanation.Freshness(Freshness(candidate.entry, at: now)))))
+      let freshness = Freshness(candidate.entry, at: now)
+      context.call.decided(
+        "cache.fallback", "the stored response replaced the failure; it is \(freshness.text)", "RFC 5861 §4")
       return answer(candidate, .fallback, .unreachable)
     }
   }
@@ -200,15 +184,15 @@ final class CacheVisit: Sendable {
     _ reason: CacheDecision.Reason, previous: CacheCandidate?, _ lease: CacheFlights.Lease?
   ) async throws -> StreamedResponse {
     let askedAt = now
-    var response = try await send(request, lease)
+    var response = try await send(hop, lease)
     response.cacheReason = reason
     return await received(response, askedAt: askedAt, previous: previous, lease: lease)
   }
 
-  func send(_ request: HTTPRequest, _ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
+  func send(_ hop: Hop, _ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
     // Intermediate caches must revalidate, too (RFC 9111 §5.2.1.1); the Fetch standard does the same.
-    let isForced = policy.contains(.alwaysRevalidate) && !request.headers.contains("Cache-Control")
-    var asking = request
+    let isForced = policy.contains(.alwaysRevalidate) && !hop.headers.contains("Cache-Control")
+    var asking = hop
     if isForced { asking.headers["Cache-Control"] = "max-age=0" }
     do {
       var response = try await next(asking, context)
@@ -224,15 +208,17 @@ final class CacheVisit: Sendable {
   @inline(never) private func revalidate(
     _ candidates: [CacheCandidate], _ index: Int, _ lease: CacheFlights.Lease?
   ) async throws -> StreamedResponse {
-    offer(candidates[index])
-    var asking = request
+    var asking = hop
     let tags = CacheRules.conditions(candidates.map(\.entry), asked: index)
     if !tags.isEmpty { asking.headers[wire: "If-None-Match"] = tags.joined(separator: ", ") }
     if let date = candidates[index].entry.lastModified { asking.headers["If-Modified-Since"] = date }
     let askedAt = now
     var response = try await send(asking, lease)
     guard response.status == .notModified else {
-      if response.status.isSuccess { context.call.explain(.cache(.replaced)) }
+      if response.status.isSuccess {
+        context.call.explain(
+          .init("cache.replaced", "the server sent a new response in place of the stored one", "RFC 9111 §4.3"))
+      }
       response.cacheReason = .replaced
       response.request = request
       return await received(response, askedAt: askedAt, previous: candidates[index], lease: lease)
@@ -240,17 +226,21 @@ final class CacheVisit: Sendable {
     // A 304 has no body; anything received is discarded with its connection.
     response.body = ResponseBody()
     let confirmed = CacheRules.confirmed(by: response.headers, candidates.map(\.entry), asked: index)
-    guard !confirmed.isEmpty else { return try await fetchAgain(lease) }
     var best: CacheCandidate?
     for place in confirmed {
       var candidate = candidates[place]
       update(&candidate, response.headers, askedAt: askedAt)
       await save(candidate)
-      if candidate.entry.part == nil, place == index || best == nil { best = candidate }
+      if !candidate.entry.isPartial, place == index || best == nil { best = candidate }
     }
-    lease?.end(.stored)
-    guard let best else { return try await fetchAgain(lease) }
-    context.call.explain(.cache(.confirmed))
+    if !confirmed.isEmpty { lease?.end(.stored) }
+    guard let best else {
+      // The 304 does not match what is stored, so send the request without conditions.
+      context.call.explain(.cache(.fetch(nil, .stale), nil))
+      return try await fetch(.stale, previous: nil, lease)
+    }
+    context.call.explain(
+      .init("cache.confirmed", "the server confirmed the stored response (304)", "RFC 9111 §4.3"))
     var answer = answer(best, .revalidated, .confirmed)
     // Cookies of the stored response were set when it arrived; only those of the 304 are new.
     answer.headers[wires: "Set-Cookie"] = response.headers[wires: "Set-Cookie"]
@@ -258,12 +248,6 @@ final class CacheVisit: Sendable {
     answer.connection = response.connection
     answer.httpVersion = response.httpVersion
     return answer
-  }
-
-  /// Sends the request without conditions, because a 304 does not match what is stored.
-  private func fetchAgain(_ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
-    context.call.explain(.cache(.fetched(.stale, nil)))
-    return try await fetch(.stale, previous: nil, lease)
   }
 
   func update(_ candidate: inout CacheCandidate, _ headers: HTTPHeaders, askedAt: Date) {
@@ -274,21 +258,19 @@ final class CacheVisit: Sendable {
     }
     candidate.entry.requestTime = askedAt
     candidate.entry.responseTime = now
-    candidate.record.entry = candidate.entry
   }
 
   func save(_ candidate: CacheCandidate) async {
     guard !policy.contains(.neverWrite) else { return }
     do {
-      try await candidate.shelf.store(candidate.record, candidate.key)
+      try await candidate.save()
     } catch {
       report("\(error)")
     }
   }
 
   func report(_ problem: String) {
-    context.call.emit(.notCached(InvalidInput.printable(problem, limit: 300)))
-    context.call.explain(.cache(.notStored(.failure)))
+    context.call.report(.notCached(InvalidInput.printable(problem, limit: 300)))
   }
 
   // MARK: Storing
@@ -302,37 +284,34 @@ final class CacheVisit: Sendable {
       lease?.end(.notStored)
       return response
     }
-    return await stored(response, askedAt: askedAt, previous: previous, lease: lease)
-  }
-
-  @inline(never) func stored(
-    _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?, lease: CacheFlights.Lease?
-  ) async -> StreamedResponse {
     var entry: CacheEntry
     switch judge(response, askedAt: askedAt, previous: previous) {
     case .success(let made): entry = made
     case .failure(let refusal):
-      context.call.explain(.cache(.notStored(refusal)))
+      context.call.explain(refusal.decision)
       lease?.end(.notStored)
       return response
     }
     let shelf = mayLast(entry) ? cache.permanent : cache.session
     let freshness = Freshness(entry, at: now)
+    let limit = cache.lasts && shelf === cache.permanent ? "" : ", until the process ends"
     context.call.explain(
-      .cache(.stored(Explanation.Freshness(freshness), isPermanent: cache.lasts && shelf === cache.permanent)))
-    let expected = entry.part?.count ?? response.headers.contentLength
+      .init("cache.stored", "the response is stored with its body\(limit); it is \(freshness.text)", "RFC 9111 §3"))
+    let expected = entry.part?.length ?? response.headers.contentLength
     // A response that is not fresh cannot serve the waiting requests, so they stop waiting now.
     if freshness.isFresh { lease?.noteHead() } else { lease?.end(.notStored) }
     entry.bodyLength = expected ?? 0
     let prefix = previous.flatMap { joined($0, &entry) }
     let (made, query) = (entry, query)
     let recorder = CacheRecorder(
-      shelf, expected: expected, freshness.isFresh ? lease : nil,
+      shelf, freshness.isFresh ? lease : nil,
       commit: { body in
+        guard expected == nil || expected == body.count else { return false }
         var (entry, body) = (made, body)
         if let prefix { body = try prefix.appending(body) }
         entry.bodyLength = body.count
         try await shelf.put(entry, body, query)
+        return true
       }, report: report)
     var response = response
     response.body = await response.body.recorded(by: recorder)
@@ -361,24 +340,19 @@ final class CacheVisit: Sendable {
     let refusal = CacheRules.refusal(
       toStore: status, response.headers, of: request.headers, ignoresServer: ignoresServer || lifetime != nil)
     if let refusal { return .failure(refusal) }
-    var part: CacheEntry.Part?
-    if status == 206 {
-      guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
-        response.headers[all: "Content-Range"].count == 1,
-        // A part of a coded representation cannot be decoded, and could be mistaken for a part of the decoded one.
-        options.decompression == .off || !response.headers.contains("Content-Encoding")
-      else { return .failure(.unknownPart) }
-      part = CacheEntry.Part(first: bytes.lowerBound, last: bytes.upperBound, complete: range.size)
-    }
     var headers = CacheRules.storable(response.headers, ignoresServer: ignoresServer)
     // They cover the encoded bytes (RFC 9530 §2, §3), which are not those that are stored.
     if response.wasCompressed { for name in ["Repr-Digest", "Content-Digest"] { headers.remove(name) } }
-    let names = Selection.names(headers) ?? []
     let entry = CacheEntry(
-      url: query.url, status: status, reasonPhrase: response.reasonPhrase ?? "", headers: headers,
-      selectors: Selection.selectors(names, of: request.headers), identity: query.owner,
-      requestTime: askedAt, responseTime: now, bodyLength: 0, part: part,
-      programLifetime: lifetime.map { TimeInterval($0.inSeconds) })
+      status: status, reasonPhrase: response.reasonPhrase ?? "", headers: headers,
+      selectors: Selection.selectors(Selection.names(headers) ?? [], of: request.headers), requestTime: askedAt,
+      responseTime: now, bodyLength: 0, programLifetime: lifetime.map { TimeInterval($0.inSeconds) })
+    if entry.isPartial {
+      guard entry.part != nil,
+        // A part of a coded representation cannot be decoded, and could be mistaken for a part of the decoded one.
+        options.decompression == .off || !response.headers.contains("Content-Encoding")
+      else { return .failure(.unknownPart) }
+    }
     guard isOfUse(entry) else { return .failure(.useless) }
     return isKept(previous, insteadOf: entry) ? .failure(.lessThanStored) : .success(entry)
   }

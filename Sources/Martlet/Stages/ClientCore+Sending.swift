@@ -37,7 +37,7 @@ extension ClientCore {
     finish: @escaping @Sendable (Result<Output, any Error>) -> Result<Output, any Error> = { $0 },
     work: @escaping @Sendable (Call) async throws -> Output
   ) -> RequestHandle<Output> {
-    let result = SharedResult<Output>()
+    let result = Promise<Output>()
     let again: @Sendable (RequestID?) -> RequestHandle<Output> = { [self] id in
       start(request, options: options, endpoint: endpoint, retryOf: id, finish: finish, work: work)
     }
@@ -46,7 +46,7 @@ extension ClientCore {
       call = try begin(request, options: options, endpoint: endpoint, retryOf: retryOf, isManaged: true)
     } catch {
       result.resolve(finish(.failure(error)))
-      return RequestHandle(refused: request, error, retryOf: retryOf, result, again)
+      return RequestHandle(RefusedRequest(retryOf: retryOf, request: request, error: error), result, again)
     }
     run(call, result, finish, work)
     return RequestHandle(call, result, again)
@@ -54,7 +54,7 @@ extension ClientCore {
 
   /// Performs the work of a call in a separate task.
   func run<Output: Sendable>(
-    _ call: Call, _ result: SharedResult<Output>,
+    _ call: Call, _ result: Promise<Output>,
     _ finish: @escaping @Sendable (Result<Output, any Error>) -> Result<Output, any Error> = { $0 },
     _ work: @escaping @Sendable (Call) async throws -> Output
   ) {
@@ -145,12 +145,12 @@ extension ClientCore {
     return try await limited(streamed, call)
   }
 
-  @inline(never) private func limited(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
+  private func limited(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
     let response = try await CollectStage(isStreamed: false).limited(streamed, call)
     return try judged(response, response.body.immediate ?? Data(), call)
   }
 
-  @inline(never) private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {
+  private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {
     var response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
     let isAccepted: Bool
     switch call.options.accepts.rule {
@@ -159,14 +159,11 @@ extension ClientCore {
     }
     guard isAccepted else { throw call.refusal(of: response) }
     if call.explains {
-      call.note(.status(.accepted(response.status)))
+      call.accepted(response.status)
       response.explanation = call.explanation
     }
     return response
   }
-
-  /// The time that work has to record what was done, if no other time is left.
-  private static let workPatience = Duration.seconds(2)
 
   /// Refuses new requests, waits for running ones, and cancels them after `timeout`.
   func drain(_ timeout: Duration?) async {
@@ -187,7 +184,7 @@ extension ClientCore {
     if timeout != nil, Task.isCancelled { cancel() }
     for work in work {
       // Delivered requests must be recorded, which a busy disk may delay: all the remaining time is for that.
-      await work.close(within: deadline.map { max($0 - timeline.now(), Self.workPatience) })
+      await work.close(within: deadline.map { max($0 - timeline.now(), ClientCore.workPatience) })
     }
     killer?.cancel()
     let configuration = settings.configuration
@@ -205,8 +202,9 @@ extension Call {
   }
 
   /// The error of a response whose status is not accepted.
-  @inline(never) func refusal(of response: HTTPResponse) -> HTTPError {
-    note(.status(.refused(response.status)))
+  func refusal(of response: HTTPResponse) -> HTTPError {
+    let status = response.status.rawValue
+    decided("status.refused", "the status \(status) is an error")
     // Otherwise `AuthStage` has said why it did not answer.
     if response.status == .unauthorized, credential == nil, settings.configuration.authenticators.isEmpty {
       noteSilence(to: response.finalRequest)
@@ -220,19 +218,17 @@ extension Call {
   /// Why no credential could answer a 401, if a Digest challenge is unsupported.
   private func unansweredChallenge(of response: HTTPResponse) -> String? {
     guard response.status == .unauthorized else { return nil }
-    let request = response.finalRequest
-    let base = settings.configuration.baseURL
-    let url = try? request.target.resolve(against: base, adding: request.query)
+    let url = response.finalRequest.absoluteURL
     let known: [AuthenticationScheme] = [.basic, .bearer, .digest, .ntlm, .negotiate]
     return DigestChallenge.problem(
       of: Challenge.parse(response.headers[wires: "WWW-Authenticate"]),
-      among: url.flatMap { authSession(at: $0.origin) }?.schemes ?? known)
+      among: url.flatMap { authSession(at: $0, after: redirects.isEmpty ? [] : [first.url]) }?.schemes ?? known)
   }
 
   /// Ends the call with an error, unless it has ended before.
   ///
   /// Returns the error to throw.
-  @inline(never) func failed(with error: any Error) async -> any Error {
+  func failed(with error: any Error) async -> any Error {
     let completed = complete(error)
     await tellLast(succeeded: false)
     if finish(.failed(completed), response: (completed as? HTTPError)?.response) { return completed }

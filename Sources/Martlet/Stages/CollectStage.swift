@@ -10,8 +10,8 @@ struct CollectStage: Stage {
   let isStreamed: Bool
 
   @inline(__always)
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    try await limited(try await next(request, context), context.call)
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    try await limited(try await next(hop, context), context.call)
   }
 
   /// Reads the body up to its limit, or leaves it to the caller.
@@ -23,14 +23,14 @@ struct CollectStage: Stage {
       do {
         response.body = ResponseBody(try await response.body.whole(upTo: limit))
       } catch let error as HTTPError where error.kind == .bodyTooLarge {
-        call.note(.limit(.bodyBytes(maximum: limit)))
+        call.decided("limit.bodyBytes", "the body has more than \(limit) bytes")
         throw error
       }
     } else {
       let wasTruncated = response.isBodyTruncated
       try await response.truncateBody(upTo: limit)
       if response.isBodyTruncated, !wasTruncated, Self.redirectLimit(for: response, call.options) == nil {
-        call.note(.limit(.errorBodyBytes(maximum: limit)))
+        call.decided("limit.errorBodyBytes", "only the first \(limit) bytes of the body were kept")
       }
     }
     return response

@@ -4,30 +4,32 @@ import MartletBase
 struct DataStage: Stage {
   let ledger: DataLedger
 
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     while true {
       let (bytes, until) = try await ledger.rest(call.tag, now: call.settings.configuration.now())
-      guard bytes == 0 || request.body?.length.map({ $0 > bytes }) ?? false else { break }
+      guard bytes == 0 || hop.body?.length.map({ $0 > bytes }) ?? false else { break }
       if context.lane?.isHedge == true { throw LoadBusy() }
-      let error = exceeded(bytes, request, until, call)
+      let error = exceeded(bytes, hop.body?.length ?? 0, until, call)
       guard ledger.budget.whenExhausted == .waits,
-        request.body?.length.map({ $0 <= ledger.budget.bytes ?? .max }) ?? true
+        hop.body?.length.map({ $0 <= ledger.budget.bytes ?? .max }) ?? true
       else { throw error }
       try await context.pause(for: until, reason: .dataBudget)
     }
-    return try await next(request, context)
+    return try await next(hop, context)
   }
 
   @inline(never) private func exceeded(
-    _ bytes: Int64, _ request: HTTPRequest, _ until: Duration, _ call: Call
+    _ bytes: Int64, _ length: Int64, _ until: Duration, _ call: Call
   ) -> HTTPError {
-    call.note(.limit(.dataBudget(left: bytes, until: until)))
+    call.decided(
+      "limit.dataBudget",
+      "the data budget has \(bytes) bytes left for the next \(until.shown), which is not enough")
     return HTTPError(
       .dataBudgetExceeded,
       bytes == 0
         ? "the data budget is used up, for another \(until.shown)"
-        : "the body has \(request.body?.length ?? 0) bytes, and the data budget only \(bytes) left",
+        : "the body has \(length) bytes, and the data budget only \(bytes) left",
       phase: .queued)
   }
 }

@@ -11,9 +11,9 @@ struct ExchangeStage: Stage {
   }
 
   @inline(__always)
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     var context = context
-    let (request, lifetime) = try begin(request, &context)
+    let (request, lifetime) = try begin(hop, &context)
     do {
       if request.body != nil { try await fill(request, lifetime.control) }
       var response =
@@ -22,36 +22,35 @@ struct ExchangeStage: Stage {
       received(&response, to: request, lifetime)
       return response
     } catch {
-      throw ended(lifetime, error)
+      lifetime.end(error)
+      // The abort reason of the exchange takes precedence over the transport's error.
+      throw lifetime.control.abortSource.error ?? error
     }
   }
 
-  // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
-
-  @inline(never) private func begin(
-    _ request: HTTPRequest, _ context: inout RequestContext
+  private func begin(
+    _ hop: Hop, _ context: inout RequestContext
   ) throws -> (HTTPRequest, ExchangeLifetime) {
     let call = context.call
-    // Internal stages pass on requests that the gate has checked; only middleware can change them.
-    var request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
+    var hop = try RequestGate.compressed(hop)
     let start = call.core.timeline.now()
     // The watchdog may be a few milliseconds late.
     _ = call.checkLimits(now: start)
-    if let header = call.settings.configuration.deadlineHeader { try announceEnd(header, &request, context) }
+    if let header = call.settings.configuration.deadlineHeader { try announceEnd(header, &hop, context) }
     let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0, start: start)
     context.exchange = control
     if control.number > 0 {
       try context.abortSource.check()
-      request = try call.instrument(
-        request, number: control.number, attempt: context.attempt, hop: context.hop)
-      control.capture?.sends(request.body)
+      hop.headers = try call.instrument(
+        hop.request, number: control.number, attempt: context.attempt, hop: context.hop)
+      control.capture?.sends(hop.body)
     }
-    if let trace = call.watch?.trace { trace.pass(to: &request.headers) }
+    if let trace = call.watch?.trace { trace.pass(to: &hop.headers) }
+    let request = hop.request
     if context.lane?.isHedge != true { call.setCurrent(request, control) }
     if call.settings.configuration.dataLedger != nil {
-      let target = try? request.target.resolve(against: nil)
       call.count(
-        request.headers.wireBytes(line: 12 + request.method.rawValue.utf8.count + (target?.string.utf8.count ?? 0)))
+        request.headers.wireBytes(line: 12 + request.method.rawValue.utf8.count + hop.url.string.utf8.count))
     }
     let token = context.abortSource.onAbort { control.abortSource.abort($0) }
     context.lane?.use(control)
@@ -63,12 +62,11 @@ struct ExchangeStage: Stage {
   }
 
   /// Adds the deadline header.
-  @inline(never) private func announceEnd(
-    _ header: DeadlineHeader, _ request: inout HTTPRequest, _ context: RequestContext
+  private func announceEnd(
+    _ header: DeadlineHeader, _ hop: inout Hop, _ context: RequestContext
   ) throws {
     let call = context.call
-    guard let end = call.end, !request.headers.contains(header.name) else { return }
-    guard let origin = try? request.target.resolve(against: nil).origin, header.applies(to: origin) else { return }
+    guard let end = call.end, !hop.headers.contains(header.name), header.applies(to: hop.origin) else { return }
     let remaining = (end - call.core.timeline.now()).adding(.zero - header.margin.bounded)
     guard remaining > .zero else {
       var error = call.endError
@@ -82,16 +80,10 @@ struct ExchangeStage: Stage {
       call.abort(error)
       throw error
     }
-    request.headers[header.name] = header.value(for: remaining, now: call.settings.configuration.now())
+    hop.headers[header.name] = header.value(for: remaining, now: call.settings.configuration.now())
   }
 
-  @inline(never) private func ended(_ lifetime: ExchangeLifetime, _ error: any Error) -> any Error {
-    lifetime.end(error)
-    // The abort reason of the exchange takes precedence over the transport's error.
-    return lifetime.control.abortSource.error ?? error
-  }
-
-  @inline(never) private func received(
+  private func received(
     _ response: inout StreamedResponse, to request: HTTPRequest, _ lifetime: ExchangeLifetime
   ) {
     let control = lifetime.control
@@ -99,8 +91,7 @@ struct ExchangeStage: Stage {
     response.request = request
     response.timing = control.timing(at: now)
     control.didReceiveStatus(response.status)
-    lifetime.call.emit(.head(response.status))
-    lifetime.call.tellInstruments(.head(InstrumentEvent.Head(response), exchange: control.number))
+    lifetime.call.report(.head(response, exchange: control.number))
     if lifetime.call.explains { explain(response, lifetime.call) }
     control.enter(.receiving, at: now)
     if lifetime.call.settings.configuration.dataLedger != nil {
@@ -117,32 +108,40 @@ struct ExchangeStage: Stage {
         let host = address.contains(":") ? "[\(address)]" : address
         return connection.remotePort.map { "\(host):\($0)" } ?? host
       }
-      call.note(
-        .connection(
+      let place = address.map { " to \($0)" } ?? ""
+      let version = response.httpVersion.map { " (HTTP/\($0))" } ?? ""
+      call.report(
+        .decided(
           connection.isReused
-            ? .reused(to: address, response.httpVersion) : .opened(to: address, response.httpVersion)))
+            ? .init("connection.reused", "the open connection\(place) was used\(version)")
+            : .init("connection.opened", "a connection\(place) was opened\(version)")))
     }
     if response.wasCompressed {
-      call.note(.contentCoding(.decoded))
+      call.decided(
+        "contentCoding.decoded", "the body is decoded, and Content-Encoding and Content-Length are removed",
+        "RFC 9110 §8.4")
     } else if let coding = response.headers["Content-Encoding"].map(Explanation.short), coding != "identity",
       !response.isWithoutBody
     {
+      let stays = "the body stays encoded (\(InvalidInput.printable(coding)))"
       if call.options.decompression == .off {
-        call.note(.contentCoding(.kept(coding, .off)))
+        let reason = Explanation.Reason("off", "decompression is off")
+        call.report(.decided(.init("contentCoding.kept", stays, because: reason)))
       } else if response.status == .partialContent {
-        call.note(.contentCoding(.kept(coding, .partialContent)))
+        let reason = Explanation.Reason("partialContent", "a part of a coded body cannot be decoded")
+        call.report(.decided(.init("contentCoding.kept", stays, because: reason, "RFC 9110 §8.4")))
       }
     }
   }
 
   /// Writes the parts of the body that must be in a file before they can be sent.
-  @inline(never) private func fill(_ request: HTTPRequest, _ control: ExchangeControl) async throws {
+  private func fill(_ request: HTTPRequest, _ control: ExchangeControl) async throws {
     guard let spools = request.body?.content.emptySpools, !spools.isEmpty else { return }
     let encoder = control.call.settings.configuration.encoder
     try await withAbort(control.abortSource) { for spool in spools { try await spool.fill(encoder) } }
   }
 
-  @inline(never) private func sendWithAbort(
+  private func sendWithAbort(
     _ request: HTTPRequest, _ context: RequestContext
   ) async throws -> StreamedResponse {
     let transport = transport

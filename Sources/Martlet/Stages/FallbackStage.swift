@@ -7,9 +7,9 @@ import MartletBase
 struct FallbackStage: Stage {
   let cache: ResponseCache
 
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    guard request.method == .get || request.method == .head, !cache.isSurelyEmpty else {
-      return try await next(request, context)
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    guard hop.method == .get || hop.method == .head, !cache.isSurelyEmpty else {
+      return try await next(hop, context)
     }
     let box = Fallback()
     var context = context
@@ -17,15 +17,13 @@ struct FallbackStage: Stage {
     // Breaks a reference cycle: the context of the offered transaction refers to the box.
     defer { box.forget() }
     var result: Result<StreamedResponse, any Error>
-    do { result = .success(try await next(request, context)) } catch { result = .failure(error) }
+    do { result = .success(try await next(hop, context)) } catch { result = .failure(error) }
     try standIn(for: &result, box, context.abortSource)
     return try result.get()
   }
 
   /// Replaces a failure with the stored response, if that is allowed.
-  ///
-  /// Not inlined: an async function reserves memory for its inlined callees while it waits.
-  @inline(never) private func standIn(
+  private func standIn(
     for result: inout Result<StreamedResponse, any Error>, _ box: Fallback, _ abortSource: AbortSource
   ) throws {
     let reason: HTTPError

@@ -7,20 +7,20 @@ struct GuardStage: Stage {
   /// Whether to record HSTS hosts, which is necessary once for each exchange.
   var listens = true
 
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
-    let (admitted, url, isUpgraded) = try guards.admit(request, call)
-    if isUpgraded {
-      call.emit(.upgraded(host: url.host))
-      call.note(.transportSecurity(.upgraded(host: url.host)))
+    let admitted = try guards.admit(hop, call)
+    if admitted.url !== hop.url { call.report(.upgraded(host: admitted.url.host)) }
+    if listens {
+      let host = admitted.url.host
+      call.explain(.init("guards.admitted", "the guards admit \(host)"))
     }
-    if listens { call.explain(.guards(.admitted(host: url.host))) }
     let response = try await next(admitted, context)
     guard listens, let hosts = guards.hosts, let value = response.headers[all: "Strict-Transport-Security"].first,
-      response.source == .network, let source = try? response.request.target.resolve(against: nil)
+      response.source == .network, let source = response.request.absoluteURL
     else { return response }
     let isVerified = call.settings.partition.checksServers
-    call.explain(.transportSecurity(.init(value, from: source, isVerified: isVerified)))
+    call.explain(.hsts(value, from: source, isVerified: isVerified))
     guard isVerified else { return response }
     let now = call.settings.configuration.now()
     if hosts.hear(value, from: source, now: now) {

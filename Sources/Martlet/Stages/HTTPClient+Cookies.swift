@@ -25,7 +25,7 @@ extension StreamedResponse {
 
 extension Cookie {
   fileprivate static func set(by headers: HTTPHeaders, of request: HTTPRequest) -> [Cookie] {
-    guard let url = try? request.target.resolve(against: nil, adding: request.query) else { return [] }
+    guard let url = request.absoluteURL else { return [] }
     let now = Date()
     return headers[wires: "Set-Cookie"].prefix(SetCookie.maximumLines).compactMap { line in
       SetCookie(WireText.octets(line), now: now).flatMap { try? Cookie($0, from: url, now: now) }

@@ -4,8 +4,8 @@ import MartletBase
 ///
 /// The stage is below the cache, so that both requests reach the server, and above the middleware per attempt.
 struct HedgeStage: Stage {
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    guard let race = race(request, context, next) else { return try await next(request, context) }
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    guard let race = race(hop, context, next) else { return try await next(hop, context) }
     defer { race.end() }
     let result = await race.send(in: race.primary)
     if let response = race.judge(result) { return response }
@@ -13,33 +13,38 @@ struct HedgeStage: Stage {
   }
 
   /// The race of a request that may be hedged; `nil` for others.
-  @inline(never) private func race(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) -> HedgeRace? {
+  private func race(_ hop: Hop, _ context: RequestContext, _ next: Next) -> HedgeRace? {
     let call = context.call
-    guard let origin = try? request.target.resolve(against: nil).origin else { return nil }
-    if let refusal = refusal(request, context) {
-      call.explain(.hedging(.notSent(refusal)))
+    if let refusal = refusal(hop.request, context) {
+      call.explain(.notHedged(refusal))
       return nil
     }
     switch call.options.hedging.rule {
     case .off: return nil
-    case .after(let delay): return HedgeRace(request, context, next, delay: delay, log: nil)
+    case .after(let delay): return HedgeRace(hop, context, next, delay: delay, log: nil)
     case .percentile(let share):
-      let log = call.core.gates.hedgeLog(.init(origin: origin, endpoint: call.endpoint.map { ObjectIdentifier($0) }))
+      let log = call.core.gates.hedgeLog(
+        .init(origin: hop.origin, endpoint: call.endpoint.map { ObjectIdentifier($0) }))
       let (delay, samples) = log.delay(share)
       if delay == nil {
-        call.explain(.hedging(.notSent(.tooFewSamples(samples, minimum: HedgeLatencies.minimumCount))))
+        let least = HedgeLatencies.minimumCount
+        call.explain(
+          .notHedged(.init("tooFewSamples", "only \(samples) latencies are known, of at least \(least)")))
       }
-      return HedgeRace(request, context, next, delay: delay, log: log)
+      return HedgeRace(hop, context, next, delay: delay, log: log)
     }
   }
 
-  private func refusal(_ request: HTTPRequest, _ context: RequestContext) -> Explanation.Hedging.Refusal? {
-    guard request.isReplayable else { return .bodyNotReplayable }
+  private func refusal(_ request: HTTPRequest, _ context: RequestContext) -> Explanation.Reason? {
+    guard request.isReplayable else { return .init("bodyNotReplayable", "its body can be sent only once") }
     // The state of these exchanges is for one at a time: counters, connections.
     let isDigest = request.headers["Authorization"].map { FieldSyntax.isSameName($0.prefix(7), "Digest ") } ?? false
-    guard context.handshake == nil, !isDigest, context.proxyExchange == nil else { return .authentication }
+    guard context.handshake == nil, !isDigest, context.proxyExchange == nil else {
+      return .init("authentication", "its authentication, or that of the proxy, is for one exchange at a time")
+    }
     guard context.call.options.isIdempotent ?? request.method.isIdempotent else {
-      return .notIdempotent(request.method)
+      let method = request.method.rawValue
+      return .init("notIdempotent", "\(InvalidInput.printable(method)) is not idempotent, or isIdempotent is false")
     }
     return nil
   }
@@ -58,10 +63,18 @@ final class HedgeRace: Watched {
     /// The hedge has a usable response, while the first exchange had none.
     case won(Hedge, StreamedResponse)
     case over
+
+    /// The second exchange, unless its result is known to be used or not.
+    var hedge: Hedge? {
+      switch self {
+      case .hedged(let hedge), .won(let hedge, _): hedge
+      case .waits, .over: nil
+      }
+    }
   }
 
   let primary: HedgeLane
-  private let request: HTTPRequest
+  private let hop: Hop
   private let context: RequestContext
   private let next: Next
   private let delay: Duration?
@@ -74,7 +87,7 @@ final class HedgeRace: Watched {
   /// The second exchange, which most races do not have.
   private final class Hedge: Sendable {
     let lane: HedgeLane
-    let result = OneShot<Result<StreamedResponse, any Error>>()
+    let result = Promise<Result<StreamedResponse, any Error>>()
 
     init(_ context: RequestContext) { lane = HedgeLane(context, isHedge: true) }
   }
@@ -82,9 +95,9 @@ final class HedgeRace: Watched {
   private var call: Call { context.call }
 
   init(
-    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, delay: Duration?, log: HedgeLog?
+    _ hop: Hop, _ context: RequestContext, _ next: Next, delay: Duration?, log: HedgeLog?
   ) {
-    (self.request, self.context, self.next, self.delay, self.log) = (request, context, next, delay, log)
+    (self.hop, self.context, self.next, self.delay, self.log) = (hop, context, next, delay, log)
     start = context.call.core.timeline.now()
     primary = HedgeLane(context, isHedge: false)
     if let delay { context.call.core.watchdog.watch(self, at: watchPlace, next: start.adding(delay)) }
@@ -95,9 +108,9 @@ final class HedgeRace: Watched {
     var context = context
     context.enter(lane)
     do {
-      if call.settings.isAbortAware { return .success(try await next(request, context)) }
+      if call.settings.isAbortAware { return .success(try await next(hop, context)) }
       return .success(
-        try await withAbort(lane.branch.source) { [request, next, context] in try await next(request, context) })
+        try await withAbort(lane.branch.source) { [hop, next, context] in try await next(hop, context) })
     } catch {
       return .failure(error)
     }
@@ -119,7 +132,7 @@ final class HedgeRace: Watched {
     guard let delay else { return nil }
     // The time that passes because of the client itself does not count.
     let since: Duration
-    switch primary.control?.wait(hasBody: request.body != nil) {
+    switch primary.control?.wait(hasBody: hop.body != nil) {
     case .client, nil: return now.adding(delay)
     case .over: return nil
     case .server(let start): since = start
@@ -129,7 +142,8 @@ final class HedgeRace: Watched {
       return nil
     }
     guard call.core.budget.takeRetry() else {
-      call.note(.hedging(.notSent(.budgetExhausted)))
+      let reason = Explanation.Reason("budgetExhausted", "the retry budget of the client is used up")
+      call.report(.decided(.notHedged(reason)))
       return nil
     }
     startHedge(after: now - since)
@@ -147,13 +161,17 @@ final class HedgeRace: Watched {
     call.core.countHedge(hasWon: false)
     Task { [self] in
       if hedge.lane.isLost { return settle(hedge, .failure(CancellationError())) }
-      call.note(.hedging(.sent(after: time)))
+      call.decided(
+        "hedging.sent", "the request was sent a second time: no response had begun after \(time.shown)")
       settle(hedge, await send(in: hedge.lane))
     }
   }
 
   private func settle(_ hedge: Hedge, _ result: Result<StreamedResponse, any Error>) {
-    if case .failure(is LoadBusy) = result { call.note(.hedging(.notSent(.limitReached))) }
+    if case .failure(is LoadBusy) = result {
+      let reason = Explanation.Reason("limitReached", "a limit of the client has no room for it")
+      call.report(.decided(.notHedged(reason)))
+    }
     if case .success(let response) = result, Self.isUsable(response, isHedge: true) {
       let hasWon = state.withLock { state in
         guard case .hedged = state else { return false }
@@ -175,47 +193,33 @@ final class HedgeRace: Watched {
   // MARK: The end
 
   /// The response to use, or `nil` if the hedge may have a better one.
-  ///
-  /// Not inlined, like many functions of the pipeline.
-  @inline(never) func judge(_ first: Result<StreamedResponse, any Error>) -> StreamedResponse? {
+  func judge(_ first: Result<StreamedResponse, any Error>) -> StreamedResponse? {
     learn(first)
-    let verdict: Verdict = state.withLock { state in
-      switch state {
-      case .won(let hedge, let response):
-        state = .over
-        return .hedge(hedge, response)
-      case .hedged(let hedge):
-        guard case .success(let response) = first, Self.isUsable(response) else { return .open }
-        state = .over
-        return .first(response, hedge)
-      case .waits, .over:
-        state = .over
-        return .alone
-      }
+    let response = try? first.get()
+    let isUsable = response.map { Self.isUsable($0) } ?? false
+    let end: State = state.withLock { state in
+      let end = state
+      if case .hedged = state, !isUsable { return end }
+      state = .over
+      return end
     }
-    switch verdict {
-    case .alone: return try? first.get()
-    case .open: return nil
-    case .first(let response, let hedge):
+    switch end {
+    case .waits, .over: return response
+    case .hedged(let hedge):
+      guard isUsable else { return nil }
       hedge.lane.lose()
-      call.note(.hedging(.lost))
+      call.decided(
+        "hedging.lost", "the response of the first request is used, and the second one was cancelled")
       return response
-    case .hedge(let hedge, let response):
+    case .won(let hedge, let response):
       hasWon(hedge)
       return response
     }
   }
 
-  private enum Verdict {
-    case alone
-    case open
-    case first(StreamedResponse, Hedge)
-    case hedge(Hedge, StreamedResponse)
-  }
-
   private func hasWon(_ hedge: Hedge) {
     if let control = hedge.lane.control { call.promote(control) }
-    call.note(.hedging(.won))
+    call.decided("hedging.won", "the response of the second request is used")
     call.core.countHedge(hasWon: true)
   }
 
@@ -228,24 +232,10 @@ final class HedgeRace: Watched {
 
   /// The response to use, of two of which the first one is not usable.
   func choose(_ first: Result<StreamedResponse, any Error>) async throws -> StreamedResponse {
-    guard let hedge = sentHedge else { return try first.get() }
+    guard let hedge = state.withLock({ $0.hedge }) else { return try first.get() }
     if let control = hedge.lane.control { call.promote(control) }
     // No result if the wait was cancelled.
-    return try choose(first, hedge, try? await hedge.result.value())
-  }
-
-  private var sentHedge: Hedge? {
-    state.withLock { state in
-      switch state {
-      case .hedged(let hedge), .won(let hedge, _): hedge
-      case .waits, .over: nil
-      }
-    }
-  }
-
-  @inline(never) private func choose(
-    _ first: Result<StreamedResponse, any Error>, _ hedge: Hedge, _ result: Result<StreamedResponse, any Error>?
-  ) throws -> StreamedResponse {
+    let result = try? await hedge.result.take()
     state.withLock { $0 = .over }
     guard let result else { return try first.get() }
     if case .success(let response) = result, (try? first.get()) == nil || Self.isUsable(response, isHedge: true) {
@@ -258,5 +248,11 @@ final class HedgeRace: Watched {
       throw error
     }
     return try first.get()
+  }
+}
+
+extension Explanation.Decision {
+  fileprivate static func notHedged(_ reason: Explanation.Reason) -> Self {
+    Self("hedging.notSent", "the request is not sent a second time", because: reason)
   }
 }

@@ -4,47 +4,44 @@ import MartletBase
 ///
 /// The stage is right above ``ExchangeStage``, so that it knows the final origin, and counts every exchange.
 struct LoadStage: Stage {
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    let pass = try pass(request, context)
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let pass = LoadPass(origin: hop.origin, context.call)
     // The rate of a tag or an endpoint, the rate of the origin, its concurrency and its circuit.
     while let waiter = try pass.advance(context) { try await wait(waiter, pass, context) }
     var context = context
     context.pass = pass
     do {
-      let response = try await next(request, context)
-      heard(response, request, pass, context)
+      let response = try await next(hop, context)
+      heard(response, hop.request, pass, context)
       return response
     } catch {
       throw failed(error, pass, context)
     }
   }
 
-  @inline(never) private func pass(_ request: HTTPRequest, _ context: RequestContext) throws -> LoadPass {
-    LoadPass(origin: try request.target.resolve(against: nil).origin, context.call)
-  }
-
   /// Waits for the turn of a request; throws why it does not go.
   private func wait(_ waiter: LoadLine.Waiter, _ pass: LoadPass, _ context: RequestContext) async throws {
     let call = context.call
     call.report(.waiting(.turn))
-    let wait = LoadLine.Wait(waiter, since: call.core.timeline.now())
-    call.core.watchdog.watch(wait, at: wait.place, next: wait.end)
+    call.core.watchdog.watch(waiter, at: waiter.place, next: waiter.end)
     let token = context.abortSource.onAbort { waiter.leave($0) }
     defer {
-      call.core.watchdog.forget(wait, at: wait.place)
+      call.core.watchdog.forget(waiter, at: waiter.place)
       context.abortSource.remove(token)
+      call.report(.running)
     }
     do {
-      pass.entered(isProbe: try await waiter.result.value())
-    } catch let refusal as LoadRefusal {
-      throw pass.error(refusal.refusal, call)
+      try await waiter.result.take()
+    } catch let refusal as LoadGate.Refusal {
+      throw pass.error(refusal, call)
     }
+    pass.entered(isProbe: false)
     pass.heedPause()
-    call.report(.running)
-    call.note(.load(.waited(call.core.timeline.now() - wait.since)))
+    let time = call.core.timeline.now() - waiter.since
+    call.decided("load.waited", "the request waited \(time.shown) for its turn")
   }
 
-  @inline(never) private func heard(
+  private func heard(
     _ response: StreamedResponse, _ request: HTTPRequest, _ pass: LoadPass, _ context: RequestContext
   ) {
     let call = context.call
@@ -54,7 +51,11 @@ struct LoadStage: Stage {
     {
       let pause = min(asked, call.options.rate.maximumPause)
       call.core.gates.pause(pass.origin, for: pause)
-      call.note(.load(.paused("\(pass.origin)", for: pause, asked: asked)))
+      let (origin, isBounded) = (pass.origin, pause < asked)
+      call.decided(
+        "load.paused",
+        "\(origin) gets no requests for \(pause.shown), because it asked for "
+          + (isBounded ? "\(asked.shown), which is more than the maximum" : "that"))
     }
     if response.status.rawValue == 429 || response.status.rawValue == 503 {
       pass.respond(.refusal, call)
@@ -68,7 +69,7 @@ struct LoadStage: Stage {
     if context.isStreamed { pass.end() }
   }
 
-  @inline(never) private func failed(_ error: any Error, _ pass: LoadPass, _ context: RequestContext) -> any Error {
+  private func failed(_ error: any Error, _ pass: LoadPass, _ context: RequestContext) -> any Error {
     // An exchange that ended while it waited for the client itself says nothing about the server.
     if let error = error as? HTTPError, error.phase != .queued,
       error.isConnectivity || error.isTimeout || error.kind == .tls || error.kind == .protocolViolation

@@ -31,9 +31,9 @@ struct ProxyAuthStage: Stage {
     case refused(Refused)
   }
 
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     // A `Proxy-Authorization` field that the caller has set is not replaced, and a 407 to it is not answered.
-    guard !request.headers.contains("Proxy-Authorization") else { return try await next(request, context) }
+    guard !hop.headers.contains("Proxy-Authorization") else { return try await next(hop, context) }
     let exchange = ProxyExchange(context)
     var context = context
     context.proxyExchange = exchange
@@ -42,7 +42,7 @@ struct ProxyAuthStage: Stage {
     while true {
       exchanges += 1
       let refused: Refused
-      switch try await Self.send(request, context, next, exchange, exchanges) {
+      switch try await Self.send(hop, context, next, exchange, exchanges) {
       case .response(let response):
         await Self.takeNote(of: response, exchange)
         return response
@@ -53,7 +53,7 @@ struct ProxyAuthStage: Stage {
         refused.use.onOutcome(false)
       }
       let isLast = exchanges >= AuthStage.maximumExchanges
-      try await Self.goOn(with: request, after: refused, uses, isLast: isLast, exchange)
+      try await Self.goOn(with: hop.request, after: refused, uses, isLast: isLast, exchange)
     }
   }
 
@@ -61,10 +61,10 @@ struct ProxyAuthStage: Stage {
 
   /// Sends a request, and separates a proxy's 407, or its 401 to CONNECT, from other outcomes.
   @inline(never) private static func send(
-    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ exchange: ProxyExchange, _ exchanges: Int
+    _ hop: Hop, _ context: RequestContext, _ next: Next, _ exchange: ProxyExchange, _ exchanges: Int
   ) async throws -> Outcome {
     do {
-      let response = try await next(request, context)
+      let response = try await next(hop, context)
       guard let used = exchange.use, !used.isTunnel, response.status.rawValue == 407 else { return .response(response) }
       return .refused(Refused(.response(response), used, response.headers))
     } catch let error as HTTPError {
@@ -83,26 +83,20 @@ struct ProxyAuthStage: Stage {
   ) async throws {
     let (call, use) = (exchange.call, refused.use)
     guard let session = use.session else { throw try await failure(.noCredential, refused, exchange) }
-    guard !isLast else {
-      throw try await failure(.tooManyExchanges(maximum: AuthStage.maximumExchanges), refused, exchange)
-    }
-    let silence = { session.silence(after: refused.headers, use.sent, uses) }
-    let newer: AuthSession.Sent
-    switch session.step(after: refused.headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
-    case .deliver: throw try await failure(silence(), refused, exchange)
-    case .fail(let error): throw named(error, use.proxy)
-    case .send(let sent): newer = sent
-    case .wait(let flight), .ask(let flight, _):
-      // Drain before waiting: the authenticator may need the connection.
-      try await drain(refused, exchange)
-      do {
-        newer = try await session.wait(for: flight, exchange.visit(use.proxy))
-      } catch let error as HTTPError {
-        throw named(error, use.proxy)
+    guard !isLast else { throw try await failure(AuthStage.tooManyExchanges, refused, exchange) }
+    let newer: AuthSession.Sent?
+    do {
+      newer = try await session.following(refused.headers, use.sent, uses, exchange.visit(use.proxy)) {
+        try await drain(refused, exchange)
       }
+    } catch let error as HTTPError {
+      // The reason of an abort is thrown as it is.
+      try exchange.abortSource.check()
+      throw HTTPError(
+        error.kind, "the proxy \(use.proxy): \(error.message)", phase: .connecting, underlying: error.underlying)
     }
-    guard AuthStage.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
-      throw try await failure(silence(), refused, exchange)
+    guard let newer, let answer = newer.answer else {
+      throw try await failure(session.silence(after: refused.headers, use.sent, uses), refused, exchange)
     }
     guard request.isUsable else {
       throw HTTPError(
@@ -112,8 +106,7 @@ struct ProxyAuthStage: Stage {
     }
     try await drain(refused, exchange)
     exchange.sendNext(newer, to: use.proxy)
-    call.emit(.authenticating(answer.scheme, realm: answer.readableRealm))
-    call.note(.authentication(.answered(answer.scheme, realm: answer.readableRealm.map(Explanation.short), .proxy)))
+    call.report(.responded(answer.scheme, realm: answer.readableRealm, .proxy))
   }
 
   /// Records credentials that the proxy accepted.
@@ -151,10 +144,10 @@ struct ProxyAuthStage: Stage {
 
   /// The error for a rejection that is not answered.
   @inline(never) private static func failure(
-    _ reason: Explanation.Authentication.Reason, _ refused: Refused, _ exchange: ProxyExchange
+    _ reason: Explanation.Reason, _ refused: Refused, _ exchange: ProxyExchange
   ) async throws -> HTTPError {
     let call = exchange.call
-    call.note(.authentication(.unanswered(reason, .proxy)))
+    call.report(.decided(.declined(reason, .proxy)))
     let use = refused.use
     let challenges = Challenge.parse(refused.headers[wires: "Proxy-Authenticate"])
     let problem = DigestChallenge.problem(of: challenges, among: use.session?.schemes ?? [.basic, .digest])
@@ -168,9 +161,5 @@ struct ProxyAuthStage: Stage {
       let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)\(why)", phase: .waiting)
       return try await AuthStage.completed(error, &response, call, exchange.abortSource)
     }
-  }
-
-  @inline(never) private static func named(_ error: HTTPError, _ proxy: Proxy) -> HTTPError {
-    HTTPError(error.kind, "the proxy \(proxy): \(error.message)", phase: .connecting, underlying: error.underlying)
   }
 }

@@ -3,17 +3,16 @@ import MartletBase
 /// Repeats attempts by the call's policy, and records each attempt.
 struct RetryStage: Stage {
   @inline(__always)
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     var context = context
     context.attempt = 1
     var repetition = Repetition()
     while true {
       let start = call.core.timeline.now()
-      call.emit(.attempt(number: context.attempt, hop: context.hop))
-      call.tellInstruments(.attempt(number: context.attempt, hop: context.hop))
-      var result = await attempt(request, context, next)
-      guard let pause = try judge(&result, of: request, context, &repetition, since: start) else {
+      call.report(.attempt(number: context.attempt, hop: context.hop))
+      var result = await attempt(hop, context, next)
+      guard let pause = try judge(&result, of: hop.request, context, &repetition, since: start) else {
         return try result.get()
       }
       // Its body keeps a connection and a place among those of the origin.
@@ -26,15 +25,15 @@ struct RetryStage: Stage {
   }
 
   private func attempt(
-    _ request: HTTPRequest, _ context: RequestContext, _ next: Next
+    _ hop: Hop, _ context: RequestContext, _ next: Next
   ) async -> Result<StreamedResponse, any Error> {
-    do { return .success(try await next(request, context)) } catch { return .failure(error) }
+    do { return .success(try await next(hop, context)) } catch { return .failure(error) }
   }
 
   /// Records an attempt; returns the delay before the next one, or `nil`.
   ///
   /// If there is no next attempt, an error receives the list of all attempts.
-  @inline(never) private func judge(
+  private func judge(
     _ result: inout Result<StreamedResponse, any Error>, of request: HTTPRequest, _ context: RequestContext,
     _ repetition: inout Repetition, since start: Duration
   ) throws -> Duration? {
@@ -44,31 +43,25 @@ struct RetryStage: Stage {
     let duration = call.core.timeline.now() - start
     // No policy decides about a success.
     if case .success(let response) = result, response.status.rawValue < 400 {
-      call.record(
-        HTTPResponse.Attempt(number: context.attempt, outcome: .status(response.status), duration: duration))
+      let attempt = HTTPResponse.Attempt(
+        number: context.attempt, outcome: .status(response.status), duration: duration)
+      call.report(.attempted(attempt, nil))
       return nil
     }
     guard let outcome = outcome(of: result) else { return nil }
     var attempt = HTTPResponse.Attempt(
       number: context.attempt, outcome: Self.summary(outcome), duration: duration)
-    switch decide(after: context.attempt, &repetition, request, outcome, call) {
-    case .ended(let reason): call.note(.retry(.ended(reason)))
-    case .refused(let reason):
-      attempt.retryRefusal = reason
-      call.note(.retry(.refused(reason)))
-    case .repeated(let pause, let cause):
-      attempt.delay = pause
-      call.note(.retry(.repeated(after: pause, cause)))
+    let decision = decide(after: context.attempt, &repetition, request, outcome, call)
+    switch decision {
+    case .ended: break
+    case .refused(let reason): attempt.retryRefusal = reason
+    case .repeated(let pause, _): attempt.delay = pause
     }
-    call.record(attempt)
-    if attempt.delay == nil {
-      if case .failure(var error as HTTPError) = result {
-        error.attempts = call.attempts
-        result = .failure(error)
-      }
-      return nil
+    call.report(.attempted(attempt, decision.explanation))
+    if attempt.delay == nil, case .failure(var error as HTTPError) = result {
+      error.attempts = call.attempts
+      result = .failure(error)
     }
-    call.emit(.retrying(attempt))
     return attempt.delay
   }
 
@@ -126,14 +119,9 @@ struct RetryStage: Stage {
 extension RequestContext {
   /// Waits for the delay of a retry, or for another reason; throws the reason of an abort.
   func pause(for duration: Duration, reason: RequestEvent.WaitReason? = nil) async throws {
-    let (call, abortSource) = (call, abortSource)
     call.report(.waiting(reason ?? .retryDelay(duration)))
-    // The delay needs its own task, because it must end without a cancellation of the caller's task.
-    let sleeper = Task { [timeline = call.timeline] in try await timeline.pause(duration) }
-    let token = abortSource.onAbort { _ in sleeper.cancel() }
-    defer { abortSource.remove(token) }
-    do { try await sleeper.value } catch { throw abortSource.error ?? error }
+    defer { call.report(.running) }
+    try await withAbort(abortSource) { [timeline = call.timeline] in try await timeline.pause(duration) }
     try abortSource.check()
-    call.report(.running)
   }
 }

@@ -7,7 +7,7 @@ struct FileLock: ~Copyable {
   private let file: OpenFile
 
   /// Waits for the lock, at most `patience` milliseconds.
-  init(_ path: String, patience: Int) throws(HTTPError) {
+  init(_ path: String, patience: Int = 2_000) throws(HTTPError) {
     guard let file = OpenFile.at(path, O_RDWR | O_CREAT) else {
       let code = errno
       throw PrivateFile.refusal(path) ?? PrivateFile.error("cannot be made", path, code)
@@ -20,19 +20,13 @@ struct FileLock: ~Copyable {
 
   /// Waits for the lock of an open file, at most `patience` milliseconds.
   static func lock(_ file: OpenFile, patience: Int) throws(HTTPError) {
-    // Use the clock: on a busy machine, each pause takes longer than requested.
-    let end = ContinuousClock.now + .milliseconds(patience)
-    repeat {
-      if flock(file.number, LOCK_EX | LOCK_NB) == 0 { return }
-      let code = errno
-      guard code == EWOULDBLOCK || code == EINTR else { throw PrivateFile.error("cannot be locked", file.path, code) }
-      usleep(1_000)
-    } while ContinuousClock.now < end
-    throw HTTPError(.file, "another process has held \(DiskCalls.shown(file.path)) for \(patience) ms")
+    switch file.lock(patience: patience) {
+    case 0: return
+    case EWOULDBLOCK:
+      throw HTTPError(.file, "another process has held \(DiskCalls.shown(file.path)) for \(patience) ms")
+    case let code: throw PrivateFile.error("cannot be locked", file.path, code)
+    }
   }
 
-  borrowing func release() {
-    // A forked child that has not started its program yet may still have the descriptor.
-    flock(file.number, LOCK_UN)
-  }
+  borrowing func release() { file.unlock() }
 }

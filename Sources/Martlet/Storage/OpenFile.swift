@@ -25,6 +25,31 @@ struct OpenFile: Sendable {
     return facts
   }
 
+  /// Whether the path still names the file.
+  var isInPlace: Bool {
+    guard let facts, let named = DiskCalls.facts(path) else { return false }
+    return named.inode == facts.inode
+  }
+
+  /// Takes the system's lock of the file, which its process holds until it releases the lock or ends.
+  ///
+  /// Waits at most `patience` milliseconds. Returns 0, `EWOULDBLOCK` if another process still has the lock, or another
+  /// error number.
+  func lock(patience: Int = 0) -> Int32 {
+    // Use the clock: on a busy machine, each pause takes longer than requested.
+    let end = ContinuousClock.now + .milliseconds(patience)
+    while flock(number, LOCK_EX | LOCK_NB) != 0 {
+      let code = errno
+      guard code == EWOULDBLOCK || code == EINTR else { return code }
+      guard ContinuousClock.now < end else { return EWOULDBLOCK }
+      usleep(1_000)
+    }
+    return 0
+  }
+
+  /// Releases the lock, which a forked child that has not started its program yet may still share.
+  func unlock() { flock(number, LOCK_UN) }
+
   /// Reads bytes; fewer than requested only at the end of the file.
   func read(at offset: Int64, count: Int) throws(HTTPError) -> Data {
     var data = Data(count: count)

@@ -45,24 +45,48 @@ enum PrivateFile {
 
   /// Replaces a file atomically, even if the process is killed.
   ///
-  /// The new file has a temporary name at first. The default name requires that the caller holds the lock of the file.
+  /// The new file has a temporary name at first, so the caller must hold the lock of the file.
   /// With `isSynced`, the replacement is also atomic, and survives, if the machine crashes.
   static func replace(
-    _ path: String, with data: Data, by name: String? = nil, isSynced: Bool = true, calls: ParentFolder.Calls = .system
+    _ path: String, with data: Data, isSynced: Bool = true, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) {
+    try replace(path, isSynced: isSynced, calls: calls) { file throws(HTTPError) in try file.append(data) }
+  }
+
+  /// Replaces a file atomically with one that `write` fills; returns the new file.
+  @discardableResult
+  static func replace(
+    _ path: String, isSynced: Bool = true, calls: ParentFolder.Calls = .system,
+    _ write: (OpenFile) throws(HTTPError) -> Void
+  ) throws(HTTPError) -> OpenFile {
     let folder: ParentFolder? = if isSynced { try ParentFolder(of: path, by: calls) } else { nil }
-    let new = name ?? path + ".new"
+    let new = path + ".new"
     // Remove the file of a killed process, or an attacker's link, which is not followed.
     unlink(new)
-    guard let file = OpenFile.at(new, O_WRONLY | O_CREAT | O_EXCL) else { throw error("cannot be made", new, errno) }
+    guard let file = OpenFile.at(new, O_RDWR | O_CREAT | O_EXCL) else { throw error("cannot be made", new, errno) }
     do throws(HTTPError) {
-      try file.append(data)
+      try write(file)
       if isSynced { try file.sync() }
       try rename(new, to: path, in: folder)
     } catch {
       unlink(new)
       throw error
     }
+    return OpenFile(descriptor: file.descriptor, path: path)
+  }
+
+  /// Replaces a file with a value as JSON.
+  static func replace(
+    _ path: String, withJSON value: some Encodable, isPretty: Bool = true, isSynced: Bool = true
+  ) throws(HTTPError) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
+    let data: Data
+    do { data = try encoder.encode(value) } catch {
+      throw HTTPError(.file, "\(DiskCalls.shown(path)) cannot be encoded", underlying: error)
+    }
+    try replace(path, with: data, isSynced: isSynced)
   }
 
   /// Removes a file, if it exists.

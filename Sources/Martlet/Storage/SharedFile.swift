@@ -12,8 +12,8 @@ package enum SharedFile {
     fileprivate init(_ facts: DiskFacts) { (inode, size, time) = (facts.inode, facts.size, facts.time) }
   }
 
-  /// How long to wait for other processes.
-  private static let patience = Duration.seconds(30)
+  /// How many milliseconds to wait for other processes.
+  private static let patience = 30_000
 
   /// The state of a file, or `nil` if it does not exist.
   package static func mark(_ path: String) -> Mark? { DiskCalls.targetFacts(path).map { Mark($0) } }
@@ -25,15 +25,10 @@ package enum SharedFile {
     guard let file = OpenFile.at("\(folder)/.", O_RDONLY | O_DIRECTORY) else {
       throw PrivateFile.error("cannot be opened", folder, errno)
     }
-    defer { flock(file.number, LOCK_UN) }
-    let end = ContinuousClock.now + patience
-    while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
-      // Some file systems, such as NFS, cannot lock folders.
-      guard errno == EWOULDBLOCK || errno == EINTR else { break }
-      guard ContinuousClock.now < end else {
-        throw HTTPError(.file, "another process has held \(DiskCalls.shown(folder)) for \(patience)")
-      }
-      usleep(1_000)
+    defer { file.unlock() }
+    // Some file systems, such as NFS, cannot lock folders: other errors are ignored.
+    guard file.lock(patience: patience) != EWOULDBLOCK else {
+      throw HTTPError(.file, "another process has held \(DiskCalls.shown(folder)) for \(patience / 1000) s")
     }
     return try body()
   }

@@ -33,16 +33,10 @@ extension DiskCalls {
   }
 
   /// The facts of a path; a symbolic link at its end is not followed.
-  static func facts(_ path: String) -> DiskFacts? {
-    var facts = stat()
-    return lstat(path, &facts) == 0 ? DiskFacts(facts) : nil
-  }
+  static func facts(_ path: String) -> DiskFacts? { DiskFacts { lstat(path, $0) } }
 
   /// The facts of a path's target; symbolic links are followed.
-  static func targetFacts(_ path: String) -> DiskFacts? {
-    var facts = stat()
-    return stat(path, &facts) == 0 ? DiskFacts(facts) : nil
-  }
+  static func targetFacts(_ path: String) -> DiskFacts? { DiskFacts { stat(path, $0) } }
 
   /// The path up to its last slash, and the rest.
   ///
@@ -64,12 +58,6 @@ extension DiskCalls {
     folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
   }
 
-  /// The device number of a path's file system.
-  static func device(_ path: String) -> UInt64? {
-    var facts = stat()
-    return stat(path, &facts) == 0 ? UInt64(truncatingIfNeeded: facts.st_dev) : nil
-  }
-
   /// The error of a system call.
   struct Failure: Error {
     let code: Int32
@@ -78,6 +66,20 @@ extension DiskCalls {
     /// Whether no descriptor or memory is left, which is temporary.
     var isExhaustion: Bool { code == EMFILE || code == ENFILE || code == ENOMEM }
     var text: String { String(cString: strerror(code)) }
+  }
+
+  /// Reads bytes into new memory; fewer than requested only at the end of the file.
+  static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(Failure) -> Data {
+    guard count > 0 else { return Data() }
+    guard let memory = malloc(count) else { throw Failure(code: ENOMEM) }
+    let got = fill(UnsafeMutableRawBufferPointer(start: memory, count: count), from: descriptor, at: offset)
+    guard got > 0 else {
+      free(memory)
+      if got < 0 { throw Failure(code: Int32(-got)) }
+      return Data()
+    }
+    // `Data` copies small contents and frees the memory at once, so create it after reading.
+    return Data(bytesNoCopy: memory, count: got, deallocator: .free)
   }
 
   /// Reads a regular file up to a limit, also through symbolic links; `nil` for other files.
@@ -89,15 +91,10 @@ extension DiskCalls {
     defer { close(descriptor) }
     guard facts(descriptor)?.isFile == true else { return nil }
     var data = Data()
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while data.count < limit {
-      let wanted = min(buffer.count, limit - data.count)
-      let count = buffer.withUnsafeMutableBytes {
-        fill(UnsafeMutableRawBufferPointer(rebasing: $0[..<wanted]), from: descriptor, at: Int64(data.count))
-      }
-      guard count >= 0 else { throw Failure(code: Int32(clamping: -count)) }
-      if count == 0 { break }
-      data += buffer[..<count]
+      let piece = try read(descriptor, at: Int64(data.count), count: min(64 << 10, limit - data.count))
+      if piece.isEmpty { break }
+      data += piece
     }
     return data
   }

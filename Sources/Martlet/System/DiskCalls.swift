@@ -51,15 +51,11 @@ enum DiskCalls {
   }
 
   /// The facts of an open file.
-  static func facts(_ descriptor: Int32) -> DiskFacts? {
-    var facts = stat()
-    return fstat(descriptor, &facts) == 0 ? DiskFacts(facts) : nil
-  }
+  static func facts(_ descriptor: Int32) -> DiskFacts? { DiskFacts { fstat(descriptor, $0) } }
 
   /// The facts of a name in a folder; a symbolic link is not followed.
   static func facts(_ name: UnsafePointer<CChar>, in folder: Int32) -> DiskFacts? {
-    var facts = stat()
-    return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 ? DiskFacts(facts) : nil
+    DiskFacts { fstatat(folder, name, $0, AT_SYMLINK_NOFOLLOW) }
   }
 
   /// Sets the times of the last access and modification; errors are ignored.
@@ -145,12 +141,17 @@ struct DiskFacts: Equatable {
   /// Whether the file has several hard links.
   var hasOtherNames: Bool
   var inode: UInt64
+  /// The number of the file system's device.
+  var device: UInt64
   /// At most 2⁴⁰, so that sums of sizes cannot overflow.
   var size: Int64
   /// The modification time, or that of the last use, in microseconds since 1970; clamped, too.
   var time: Int64
 
-  init(_ facts: stat) {
+  /// The facts that a system call returns; `nil` with `errno` if it fails.
+  init?(_ call: (UnsafeMutablePointer<stat>) -> Int32) {
+    var facts = stat()
+    guard call(&facts) == 0 else { return nil }
     isFile = facts.st_mode & S_IFMT == S_IFREG
     isFolder = facts.st_mode & S_IFMT == S_IFDIR
     isSocket = facts.st_mode & S_IFMT == S_IFSOCK
@@ -162,6 +163,7 @@ struct DiskFacts: Equatable {
     isOpenToAll = facts.st_mode & 0o002 != 0
     hasOtherNames = facts.st_nlink > 1
     inode = UInt64(truncatingIfNeeded: facts.st_ino)
+    device = UInt64(truncatingIfNeeded: facts.st_dev)
     size = min(max(Int64(facts.st_size), 0), 1 << 40)
     time = withUnsafePointer(to: facts) { martlet_modification_time($0) }
   }

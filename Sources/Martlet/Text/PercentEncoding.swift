@@ -36,6 +36,12 @@ struct ASCIISet: Sendable {
   static let scheme = ASCIISet(alphanumerics + "+-.")
   /// The characters that the form serialiser of the WHATWG URL standard does not encode.
   static let form = ASCIISet(alphanumerics + "*-._")
+  /// The characters of base64 and base64url (RFC 9110 §11.2), without the padding.
+  static let token68 = ASCIISet(unreservedMembers + "+/")
+  /// The characters of a boundary between the parts of a form (RFC 2046 §5.1.1).
+  static let boundary = ASCIISet(alphanumerics + "'()+_,-./:=? ")
+  /// The delimiters in the `Expires` attribute of a cookie (RFC 6265bis §5.1.1).
+  static let cookieDateDelimiters = ASCIISet("\t !\"#$%&'()*+,-./;<=>?@[\\]^_`{|}~")
   /// The characters that all parsers read in the same way at their position in a URL.
   static let plain = ASCIISet(unreservedMembers + "/:?=&%+")
 }
@@ -94,6 +100,14 @@ enum PercentEncoding {
       }
     }
     return result
+  }
+
+  /// Decodes triplets; `nil` if a `%` does not begin one, or another byte is illegal.
+  static func decode(_ bytes: ArraySlice<UInt8>, allowing isLegal: (UInt8) -> Bool) -> [UInt8]? {
+    let isWellFormed = bytes.indices.allSatisfy { index in
+      bytes[index] == UInt8(ascii: "%") ? triplet(at: index, in: bytes) != nil : isLegal(bytes[index])
+    }
+    return isWellFormed ? decode(bytes) : nil
   }
 
   /// The byte that a `%` at `index` and the next two digits encode.

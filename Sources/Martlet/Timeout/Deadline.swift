@@ -19,18 +19,15 @@
 /// Work that several requests share, such as renewing a token or revalidating a stored response, and the deliveries of
 /// an ``Outbox`` do not have the deadline of the request that caused it; the requests that wait for it do.
 public struct Deadline: Sendable, CustomStringConvertible {
-  private enum Time: Sendable {
-    case instant(ContinuousClock.Instant)
-    /// On another clock, such as that of a test.
-    case other(@Sendable () -> Duration)
-  }
-
   private final class Storage: Sendable {
     let name: String?
     let limit: Duration
-    let time: Time
+    /// Begins with the deadline.
+    let timeline: Timeline
 
-    init(_ name: String?, _ limit: Duration, _ time: Time) { (self.name, self.limit, self.time) = (name, limit, time) }
+    init(_ name: String?, _ limit: Duration, _ timeline: Timeline) {
+      (self.name, self.limit, self.timeline) = (name, limit, timeline)
+    }
   }
 
   /// The longest time that can be set, which is a year; clocks of the runtime overflow with absurd durations.
@@ -53,12 +50,7 @@ public struct Deadline: Sendable, CustomStringConvertible {
   /// The time that is left; zero once the deadline has passed.
   ///
   /// Work other than requests, such as a loop, can check it.
-  public var remaining: Duration {
-    switch storage.time {
-    case .instant(let end): max(ContinuousClock.now.duration(to: end), .zero)
-    case .other(let remaining): max(remaining(), .zero)
-    }
-  }
+  public var remaining: Duration { max(limit - storage.timeline.now(), .zero) }
 
   /// Whether the deadline has passed.
   public var hasPassed: Bool { remaining == .zero }
@@ -70,13 +62,7 @@ public struct Deadline: Sendable, CustomStringConvertible {
   ///   - name: The name of the work, for errors.
   ///   - clock: The clock that it is measured with: the clock of the clients in use, if they have their own.
   public init(_ limit: Duration, name: String? = nil, clock: any Clock<Duration> = ContinuousClock()) {
-    let limit = min(max(limit, .zero), Self.longest)
-    storage = Storage(name, limit, clock is ContinuousClock ? .instant(.now + limit) : Self.time(limit, clock))
-  }
-
-  private static func time<C: Clock<Duration>>(_ limit: Duration, _ clock: C) -> Time {
-    let end = clock.now.advanced(by: limit)
-    return .other { clock.now.duration(to: end) }
+    storage = Storage(name, min(max(limit, .zero), Self.longest), Timeline(clock))
   }
 
   /// The name and the limit: `deadline 'checkout' of 2.0 s`.

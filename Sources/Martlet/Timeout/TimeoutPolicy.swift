@@ -108,11 +108,9 @@ public struct TimeoutPolicy: Sendable, Hashable {
 
   /// The first limit that is not at least 1 ms, by name.
   var illegalLimit: (name: String, value: Duration)? {
-    let least = Duration.milliseconds(1)
-    if let connect, connect < least { return ("connect", connect) }
-    if let idle, idle < least { return ("idle", idle) }
-    if let firstByte, firstByte < least { return ("firstByte", firstByte) }
-    if let total, total < least { return ("total", total) }
+    for (name, limit) in [("connect", connect), ("idle", idle), ("firstByte", firstByte), ("total", total)] {
+      if let limit, limit < .milliseconds(1) { return (name, limit) }
+    }
     return nil
   }
 }

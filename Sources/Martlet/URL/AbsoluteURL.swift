@@ -62,10 +62,19 @@ package final class AbsoluteURL: Sendable, Hashable {
   package var url: URL {
     made.withLock { made in
       if let made { return made }
-      let url = URL(string: string) ?? URL(filePath: "/")
+      // Foundation reads each URL that `init` has accepted.
+      let url = URL(string: string) ?? Self.localhost.url
       made = url
       return url
     }
+  }
+
+  /// `http://localhost/`.
+  static let localhost = AbsoluteURL()
+
+  private init() {
+    (scheme, user, password, host, port) = ("http", nil, nil, "localhost", nil)
+    (path, query, fragment, string) = ("/", nil, nil, "http://localhost/")
   }
 
   package static func == (left: AbsoluteURL, right: AbsoluteURL) -> Bool {
@@ -109,4 +118,11 @@ extension AbsoluteURL {
     return try AbsoluteURL(
       scheme: scheme, authority: authority, path: path, query: Query.joined([query, items.encoded]), fragment: fragment)
   }
+}
+
+extension AbsoluteURL: CustomStringConvertible, CustomReflectable {
+  /// The redacted form, because URLs are interpolated into logs.
+  package var description: String { redacted }
+
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }

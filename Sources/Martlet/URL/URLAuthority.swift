@@ -23,6 +23,13 @@ extension URLAuthority {
     port = number == (scheme == "https" ? 443 : 80) ? nil : number
   }
 
+  /// Parses such a text without a scheme, and keeps its port even if that is the default of a scheme.
+  init(keepingPortOf bytes: ArraySlice<UInt8>) throws(InvalidInput) {
+    self = try URLAuthority(parsing: bytes, scheme: "http")
+    // Port 80 is dropped as the default of http.
+    if port == nil { port = try URLAuthority(parsing: bytes, scheme: "https").port }
+  }
+
   private static func userinfo(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> (String?, String?) {
     guard !bytes.isEmpty else { return (nil, nil) }
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return (try decodedUserinfo(bytes), nil) }
@@ -30,13 +37,8 @@ extension URLAuthority {
   }
 
   private static func decodedUserinfo(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {
-    let isLegal = bytes.indices.allSatisfy { index in
-      let byte = bytes[index]
-      return ASCIISet.userinfo.contains(byte) || byte == UInt8(ascii: ":")
-        || (byte == UInt8(ascii: "%") && PercentEncoding.triplet(at: index, in: bytes) != nil)
-    }
-    let decoded = PercentEncoding.decode(bytes)
-    guard isLegal, let text = String(validating: decoded, as: UTF8.self),
+    let decoded = PercentEncoding.decode(bytes) { ASCIISet.userinfo.contains($0) || $0 == UInt8(ascii: ":") }
+    guard let decoded, let text = String(validating: decoded, as: UTF8.self),
       !decoded.contains(where: { $0 < 0x20 || $0 == 0x7F })
     else {
       throw InvalidInput("illegal characters in the user name or password of the URL: percent-encode them")

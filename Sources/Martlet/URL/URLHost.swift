@@ -27,11 +27,8 @@ enum URLHost {
 
   private static func asciiName(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {
     if bytes.allSatisfy(ASCIISet.host.contains) { return String(decoding: bytes, as: UTF8.self) }
-    let isWellFormed = bytes.indices.allSatisfy {
-      bytes[$0] != UInt8(ascii: "%") || PercentEncoding.triplet(at: $0, in: bytes) != nil
-    }
-    let decoded = PercentEncoding.decode(bytes)
-    guard isWellFormed, decoded.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) }),
+    guard let decoded = PercentEncoding.decode(bytes, allowing: { _ in true }),
+      decoded.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) }),
       let text = String(validating: decoded, as: UTF8.self)
     else { throw refusal(bytes, "has illegal characters") }
     guard decoded.contains(where: { $0 >= 0x80 }) else { return text }

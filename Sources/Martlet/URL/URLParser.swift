@@ -79,7 +79,7 @@ enum URLParser {
     if let edge = InvalidInput.edge(of: text, isLegal: { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) {
       throw InvalidInput("the URL \"\(shown)\" \(edge)")
     }
-    throw InvalidInput("control character 0x\(hex(bytes[index])) in the URL \"\(shown)\"")
+    throw InvalidInput("control character 0x\([bytes[index]].hexadecimal.uppercased()) in the URL \"\(shown)\"")
   }
 
   /// Rejects a leading space, which is a mistake and not part of a path.
@@ -120,10 +120,5 @@ enum URLParser {
       throw InvalidInput("no scheme before \"\(shown):\": write \"http://\(shown):…\" or \"https://\(shown):…\"")
     }
     throw InvalidInput("unsupported scheme \"\(shown)\": only http and https are supported")
-  }
-
-  private static func hex(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16, uppercase: true)
-    return digits.count < 2 ? "0" + digits : digits
   }
 }

@@ -4,7 +4,7 @@ import Martlet
 /// A server for one request on the IPv6 loopback address, where ``MockServer`` does not listen.
 final class IPv6Responder: Sendable {
   let port: Int
-  private let received = OneShot<String>()
+  private let received = Promise<String>()
 
   /// Starts a server that sends `answer` after a request head, then closes.
   ///
@@ -22,7 +22,7 @@ final class IPv6Responder: Sendable {
   }
 
   /// The head of the request, or the part that arrived within a few seconds.
-  func head() async throws -> String { try await received.value() }
+  func head() async throws -> String { try await received.take() }
 
   private static func serve(_ listener: Int32, _ answer: String) -> String {
     guard isReadable(listener), case .connection(let socket) = Sockets.acceptNext(listener) else { return "" }

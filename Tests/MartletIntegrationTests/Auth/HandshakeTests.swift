@@ -369,7 +369,12 @@
       let isWeak = Shared(false)
       let client = lane.client {
         $0.attemptMiddleware = [
-          Weakener(isOn: isWeak)
+          // Answers as a server would that offers Basic only.
+          .closure { request, _, next in
+            guard isWeak.withLock({ $0 }) else { return try await next(request) }
+            return StreamedResponse(
+              status: .unauthorized, headers: ["WWW-Authenticate": "Basic realm=\"r\""], request: request)
+          }
         ]
         $0.authenticators[.origin(ntlm.url)] = .ask(schemes: [.ntlm, .basic]) { challenge in
           challenge.scheme == .ntlm ? Self.ada() : .user("ada", password: "secret")
@@ -381,19 +386,6 @@
       let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(ntlm.url)) }
 
       #expect(error?.kind == .authenticationFailed && error?.message.contains("stronger") == true)
-    }
-
-    /// Answers as a server would that offers Basic only.
-    private struct Weakener: Middleware {
-      let isOn: Shared<Bool>
-
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse {
-        guard isOn.withLock({ $0 }) else { return try await next(request) }
-        return StreamedResponse(
-          status: .unauthorized, headers: ["WWW-Authenticate": "Basic realm=\"r\""], request: request)
-      }
     }
 
     // MARK: Negotiate
@@ -414,7 +406,7 @@
     @Test func `transports without NTLM fail with an error that names .curl`() async throws {
       let server = try NTLMServer()
       for (transport, origin) in [
-        (SystemLoader() as any Transport, server.url),
+        (.systemLoader as any Transport, server.url),
         (.stub { _ in .status(.unauthorized, headers: ["WWW-Authenticate": "NTLM"]) }, "http://a.example"),
       ] {
         let client = HTTPClient {

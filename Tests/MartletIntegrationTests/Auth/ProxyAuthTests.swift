@@ -373,10 +373,10 @@
         $0.finish()
       }
 
-      let again = try await lane.client(configure).put(
+      let again = try await lane.client(change: configure).put(
         "http://nowhere.example/", body: .data(Data(repeating: 1, count: 100_000)))
       let once = await #expect(throws: HTTPError.self) {
-        try await lane.client(configure).put("http://nowhere.example/", body: .stream(pieces))
+        try await lane.client(change: configure).put("http://nowhere.example/", body: .stream(pieces))
       }
 
       #expect(again.text == "100000")

@@ -1,6 +1,5 @@
 import Foundation
 import MartletTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -8,18 +7,11 @@ import Testing
 
 /// Every policy and option of the cache, with a real server at the other end: rows S93 to S113 of the feature list.
 @Suite(.hangLimit) struct CacheRowsTests {
-  /// A date that a test moves.
-  final class Day: Sendable {
-    private let seconds = Mutex(1_700_000_000.0)
-    var now: Date { Date(timeIntervalSince1970: seconds.withLock { $0 }) }
-    func pass(_ time: TimeInterval) { seconds.withLock { $0 += time } }
-  }
-
   let day = Day()
 
   /// Answers with how many requests there were; 304 to one that asks about `"1"`.
   func server(_ control: String = "max-age=60", tag: String? = "\"1\"") throws -> MockServer {
-    let count = Mutex(0)
+    let count = Shared(0)
     return try MockServer(answering: { request in
       let number = count.withLock { count in
         count += 1
@@ -32,20 +24,15 @@ import Testing
     })
   }
 
-  func client(_ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
-    HTTPClient { [day] in
-      $0.now = { day.now }
-      $0.retry = .off
-      change(&$0)
-    }
-  }
-
   @Test func `S93 the cache is in memory by default, and can be replaced or turned off`() async throws {
     let server = try server()
     defer { server.stop() }
     let shared = ResponseCache.memory(bytes: 1 << 20)
-    let (usual, none) = (client(), client { $0.cache = .off })
-    let (one, two) = (client { $0.cache = shared }, client { $0.cache = shared })
+    let (usual, none) = (HTTPClient(.now(day), .retry(.off)), HTTPClient(.now(day), .retry(.off)) { $0.cache = .off })
+    let (one, two) = (
+      HTTPClient(.now(day), .retry(.off)) { $0.cache = shared },
+      HTTPClient(.now(day), .retry(.off)) { $0.cache = shared }
+    )
 
     for client in [usual, none, one] {
       #expect(try await client.get("\(raw: server.url)/x").source == .network)
@@ -54,7 +41,7 @@ import Testing
     #expect(try await none.get("\(raw: server.url)/x").source == .network)
     #expect(try await two.get("\(raw: server.url)/x").source == .cache)
     // Of the client's own: another client knows nothing of it.
-    #expect(try await client().get("\(raw: server.url)/x").source == .network)
+    #expect(try await HTTPClient(.now(day), .retry(.off)).get("\(raw: server.url)/x").source == .network)
     // A derived client shares it.
     #expect(try await usual.derived { $0.headers["X"] = "1" }.get("\(raw: server.url)/x").source == .cache)
   }
@@ -62,7 +49,7 @@ import Testing
   @Test func `S96 a request's cache policy overrides the client's`() async throws {
     let server = try server()
     defer { server.stop() }
-    let client = client { $0.options.cache = .off }
+    let client = HTTPClient(.now(day), .retry(.off)) { $0.options.cache = .off }
 
     for _ in 0..<2 { #expect(try await client.get("\(raw: server.url)/x").source == .network) }
     _ = try await client.get("\(raw: server.url)/x", options: .cache(.standard))
@@ -73,7 +60,7 @@ import Testing
   @Test func `S97 neverRead contacts the server and stores the response`() async throws {
     let server = try server()
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     _ = try await client.get("\(raw: server.url)/x")
     let second = try await client.get("\(raw: server.url)/x", options: .cache(.neverRead))
@@ -86,7 +73,7 @@ import Testing
   @Test func `S98 neverWrite reads the cache without changing it`() async throws {
     let server = try server()
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     _ = try await client.get("\(raw: server.url)/other", options: .cache([.neverWrite]))
     #expect(try await client.cache.usage.records == 0)
@@ -102,7 +89,7 @@ import Testing
   @Test func `S99 revalidateWhenStale sends If-None-Match and updates the stored fields`() async throws {
     let server = try server()
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     _ = try await client.get("\(raw: server.url)/x")
     #expect(try await client.get("\(raw: server.url)/x", options: .cache(.revalidateWhenStale)).source == .cache)
@@ -117,7 +104,7 @@ import Testing
   @Test func `S100 alwaysRevalidate revalidates a stored response each time`() async throws {
     let server = try server()
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     for _ in 0..<3 { _ = try await client.get("\(raw: server.url)/x", options: .cache(.alwaysRevalidate)) }
 
@@ -127,7 +114,7 @@ import Testing
   @Test func `S101 preferCached uses a stored response of any age`() async throws {
     let server = try server("max-age=1")
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     #expect(try await client.get("\(raw: server.url)/x", options: .cache(.preferCached)).source == .network)
     day.pass(1e6)
@@ -140,7 +127,7 @@ import Testing
   @Test func `S102 onlyCached sends no request, and throws if nothing is stored`() async throws {
     let server = try server("max-age=1")
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.get("\(raw: server.url)/x", options: .cache(.onlyCached))
@@ -157,7 +144,7 @@ import Testing
   func `S103 fallbackOnError serves the stored response after all attempts fail, with the reason`(how: String)
     async throws
   {
-    let isBroken = Mutex(false)
+    let isBroken = Shared(false)
     let server = try MockServer(answering: { _ in
       guard isBroken.withLock({ $0 }) else { return .ok("x", headers: ["Cache-Control": "max-age=1"]) }
       switch how {
@@ -170,7 +157,7 @@ import Testing
     let limit = how == "silent" ? Duration.milliseconds(200) : nil
     let options = RequestOptions.cache([.revalidateWhenStale, .fallbackOnError])
       .retry(.backoff(attempts: 2, initialDelay: .milliseconds(1), maximumDelay: .milliseconds(2)))
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
     let url = "\(server.url)/x"
 
     _ = try await client.get("\(raw: url)", options: options)
@@ -195,7 +182,7 @@ import Testing
   }
 
   @Test func `S103 a 404 or a cancellation causes no fallback`() async throws {
-    let state = Mutex(0)
+    let state = Shared(0)
     let server = try MockServer(answering: { _ in
       switch state.withLock({ $0 }) {
       case 0: .ok("x", headers: ["Cache-Control": "max-age=1"])
@@ -204,7 +191,7 @@ import Testing
       }
     })
     defer { server.stop() }
-    let client = client { $0.options.cache = [.revalidateWhenStale, .fallbackOnError] }
+    let client = HTTPClient(.now(day), .retry(.off)) { $0.options.cache = [.revalidateWhenStale, .fallbackOnError] }
     let url = "\(server.url)/x"
 
     _ = try await client.get("\(raw: url)")
@@ -225,12 +212,14 @@ import Testing
     defer { server.stop() }
     // Two shelves, as a cache on disk has them.
     let (lasting, session) = (MemoryShelf(limit: 1 << 20), MemoryShelf(limit: 1 << 20))
-    let first = client { $0.cache = ResponseCache(permanent: lasting, session: session) }
+    let first = HTTPClient(.now(day), .retry(.off)) { $0.cache = ResponseCache(permanent: lasting, session: session) }
 
     _ = try await first.get("\(raw: server.url)/session", options: .cacheStorage(.session))
     _ = try await first.get("\(raw: server.url)/permanent", options: .cacheStorage(.permanent))
     // The next start of the program.
-    let second = client { $0.cache = ResponseCache(permanent: lasting, session: MemoryShelf(limit: 1 << 20)) }
+    let second = HTTPClient(.now(day), .retry(.off)) {
+      $0.cache = ResponseCache(permanent: lasting, session: MemoryShelf(limit: 1 << 20))
+    }
     #expect(try await second.get("\(raw: server.url)/session", options: .cache([.neverWrite])).source == .network)
     #expect(try await second.get("\(raw: server.url)/permanent").source == .cache)
 
@@ -244,7 +233,7 @@ import Testing
   @Test func `S106 responses are removed by URL and by a closure`() async throws {
     let server = try server()
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     for path in ["a", "b", "c"] { _ = try await client.get("\(raw: server.url)/\(raw: path)") }
     #expect(try await client.cache.usage.records == 3)
@@ -261,7 +250,7 @@ import Testing
   @Test func `S107 a no-store response is stored only with ignoreServerDirectives`() async throws {
     let server = try server("no-store", tag: nil)
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     _ = try await client.get("\(raw: server.url)/x")
     #expect(try await client.cache.usage.records == 0)
@@ -272,7 +261,7 @@ import Testing
   @Test func `S108 cacheFor sets how long a response is fresh`() async throws {
     let server = try server("no-cache, max-age=1", tag: nil)
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
     let options = RequestOptions.cacheFor(.seconds(2_592_000)).cache([.ignoreServerDirectives])
 
     _ = try await client.get("\(raw: server.url)/x", options: options)
@@ -284,7 +273,7 @@ import Testing
 
   @Test func `S109 the source is network, cache, revalidated or fallback`() async throws {
     let server = try server()
-    let client = client { $0.options.cache = [.revalidateWhenStale, .fallbackOnError] }
+    let client = HTTPClient(.now(day), .retry(.off)) { $0.options.cache = [.revalidateWhenStale, .fallbackOnError] }
     let url = "\(server.url)/x"
 
     var sources = [try await client.get("\(raw: url)").source, try await client.get("\(raw: url)").source]
@@ -305,7 +294,7 @@ import Testing
     defer { server.stop() }
     let folder = try TemporaryFolder()
     let cache = ResponseCache.disk(URL(filePath: folder.path("cache")))
-    let client = client { $0.cache = cache }
+    let client = HTTPClient(.now(day), .retry(.off)) { $0.cache = cache }
     let copy = folder.path("copy")
 
     let first = try await client.get("\(raw: server.url)/x")
@@ -329,7 +318,7 @@ import Testing
   @Test func `S112 the cache key includes the path and the query, and ignores the fragment`() async throws {
     let server = try server()
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     for path in ["/a", "/a/", "/a?x=1", "/a?x=2"] {
       #expect(try await client.get("\(raw: server.url)\(raw: path)").source == .network, "\(path)")
@@ -338,7 +327,7 @@ import Testing
   }
 
   @Test func `S113 ignores s-maxage, prefers max-age to Expires, and obeys stale-if-error`() async throws {
-    let isBroken = Mutex(false)
+    let isBroken = Shared(false)
     let server = try MockServer(answering: { request in
       if isBroken.withLock({ $0 }) { return .status(502) }
       return .ok(
@@ -349,7 +338,7 @@ import Testing
         ])
     })
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     for _ in 0..<2 { #expect(try await client.get("\(raw: server.url)/s").source == .network) }
     _ = try await client.get("\(raw: server.url)/x")
@@ -369,7 +358,7 @@ import Testing
       .data(bytes, headers: ["Content-Encoding": "gzip", "Cache-Control": "max-age=60", "Vary": "Accept-Encoding"])
     })
     defer { server.stop() }
-    let client = client()
+    let client = HTTPClient(.now(day), .retry(.off))
 
     let first = try await client.get("\(raw: server.url)/x")
     let second = try await client.get("\(raw: server.url)/x")

@@ -17,20 +17,16 @@
       })
     }
 
-    private func client(_ cache: ResponseCache) -> HTTPClient {
-      HTTPClient {
-        $0.cache = cache
-        $0.retry = .off
-        // A slow machine is no reason to do without the store.
-        $0.clock = TestClock()
-      }
-    }
+    // A slow machine is no reason to do without the store.
+    private static let settings: ClientSetting = [.retry(.off), .clock(TestClock())]
 
     @Test func `a response stored by one client is served to another`() async throws {
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
-      let (one, two) = (client(.store(redis.store)), client(.store(redis.store)))
+      let (one, two) = (
+        HTTPClient(.cache(.store(redis.store)), Self.settings), HTTPClient(.cache(.store(redis.store)), Self.settings)
+      )
 
       let first = try await one.get("\(raw: server.url)/x")
       let second = try await two.get("\(raw: server.url)/x")
@@ -47,8 +43,8 @@
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
-      let week = client(.store(redis.store))
-      let second = client(.store(RedisStore(port: redis.port, lifetime: .milliseconds(10))))
+      let week = HTTPClient(.cache(.store(redis.store)), Self.settings)
+      let second = HTTPClient(.cache(.store(RedisStore(port: redis.port, lifetime: .milliseconds(10)))), Self.settings)
 
       _ = try await week.get("\(raw: server.url)/x")
       let key = try #require(try await redis.keys.first)
@@ -69,7 +65,9 @@
       let redis = try await RedisServer()
       let server = try server(vary: true)
       defer { server.stop() }
-      let (one, two) = (client(.store(redis.store)), client(.store(redis.store)))
+      let (one, two) = (
+        HTTPClient(.cache(.store(redis.store)), Self.settings), HTTPClient(.cache(.store(redis.store)), Self.settings)
+      )
 
       for language in ["de", "en"] {
         _ = try await one.get("\(raw: server.url)/x", headers: ["Accept-Language": language])
@@ -88,7 +86,9 @@
       let redis = try await RedisServer()
       let server = try server(vary: true)
       defer { server.stop() }
-      let (one, two) = (client(.store(redis.store)), client(.store(redis.store)))
+      let (one, two) = (
+        HTTPClient(.cache(.store(redis.store)), Self.settings), HTTPClient(.cache(.store(redis.store)), Self.settings)
+      )
       try await redis.connection.command("SET", "other", "1")
       _ = try await one.get("\(raw: server.url)/x")
       _ = try await one.get("\(raw: server.url)/y")
@@ -119,7 +119,7 @@
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
-      let client = client(.store(redis.store))
+      let client = HTTPClient(.cache(.store(redis.store)), Self.settings)
       _ = try await client.get("\(raw: server.url)/x")
       let key = try #require(try await redis.keys.first)
       guard case .data(let whole) = try await redis.connection.command("GET", "\(key)") else {
@@ -144,7 +144,7 @@
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
-      let client = client(.store(redis.store))
+      let client = HTTPClient(.cache(.store(redis.store)), Self.settings)
       _ = try await client.get("\(raw: server.url)/x")
 
       try await redis.connection.command("CLIENT", "KILL", "TYPE", "normal")
@@ -156,7 +156,7 @@
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
-      let client = client(.store(redis.store))
+      let client = HTTPClient(.cache(.store(redis.store)), Self.settings)
       _ = try await client.get("\(raw: server.url)/x")
       try await redis.stop()
 
@@ -170,7 +170,7 @@
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
-      let client = client(.store(RedisStore(port: redis.port)))
+      let client = HTTPClient(.cache(.store(RedisStore(port: redis.port))), Self.settings)
       _ = try await client.get("\(raw: server.url)/x")
       redis.hang()
 
@@ -184,7 +184,7 @@
       let redis = try await RedisServer()
       let server = try server(body: String(repeating: "x", count: 2000))
       defer { server.stop() }
-      let client = client(.store(redis.store, maximumBodyBytes: 1000))
+      let client = HTTPClient(.cache(.store(redis.store, maximumBodyBytes: 1000)), Self.settings)
 
       for _ in 0..<2 { #expect(try await client.get("\(raw: server.url)/x").source == .network) }
 
@@ -196,7 +196,9 @@
       let body = String(repeating: "0123456789abcdef", count: (1 << 20) / 16 - 1)
       let server = try server(body: body)
       defer { server.stop() }
-      let (one, two) = (client(.store(redis.store)), client(.store(redis.store)))
+      let (one, two) = (
+        HTTPClient(.cache(.store(redis.store)), Self.settings), HTTPClient(.cache(.store(redis.store)), Self.settings)
+      )
 
       _ = try await one.get("\(raw: server.url)/x")
       let second = try await two.get("\(raw: server.url)/x")
@@ -208,7 +210,7 @@
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
-      let client = client(.store(redis.store))
+      let client = HTTPClient(.cache(.store(redis.store)), Self.settings)
       let asked: [(path: String, options: RequestOptions, headers: HTTPHeaders)] = [
         ("user", .credential(.user("ada", password: "secret", isSentUnasked: true)), [:]),
         ("token", .credential(.token("secret")), [:]),

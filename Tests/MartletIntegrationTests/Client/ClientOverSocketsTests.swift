@@ -177,18 +177,12 @@ import Testing
   }
 
   @Test func `pass-through middleware leaves the request unchanged`() async throws {
-    struct Identity: Middleware {
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext,
-        next: MiddlewareNext
-      ) async throws -> StreamedResponse { try await next(request) }
-    }
     let server = try MockServer(answering: { _ in .ok("answer") })
     defer { server.stop() }
     let plain = HTTPClient()
     let watched = HTTPClient {
-      $0.middleware = [Identity(), Identity()]
-      $0.attemptMiddleware = [Identity()]
+      $0.middleware = [.passingOn, .passingOn]
+      $0.attemptMiddleware = [.passingOn]
     }
 
     var texts: [String] = []
@@ -311,16 +305,14 @@ import Testing
     }
     defer { server.stop() }
     let seen = EventRecorder<String?>()
-    struct Noting: Middleware {
-      let seen: EventRecorder<String?>
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse {
-        seen.record(context.options[Screen.self])
-        return try await next(request)
-      }
+    let client = HTTPClient {
+      $0.middleware = [
+        .closure { request, context, next in
+          seen.record(context.options[Screen.self])
+          return try await next(request)
+        }
+      ]
     }
-    let client = HTTPClient { $0.middleware = [Noting(seen: seen)] }
     var options = RequestOptions.tag("tag-of-mine")
     options[Screen.self] = "value-of-mine"
 

@@ -17,7 +17,7 @@
       } catch {
         explanation = (error as? HTTPError)?.explanation ?? Explanation()
       }
-      return explanation.decisions.map(\.sentence)
+      return explanation.entries.map(\.sentence)
     }
 
     private static func place(_ server: MockServer) -> String { "127.0.0.1:\(server.port)" }
@@ -133,11 +133,12 @@
         .get("http://a.test/"))
 
       #expect(
-        without.contains("the challenge of the proxy was not answered: there is no credential for it"), "\(without)")
+        without.contains("the challenge of the proxy was not answered: no credential is configured"),
+        "\(without)")
       #expect(wrong.contains("the challenge of the proxy was answered (Basic, realm \"p\")"), "\(wrong)")
       #expect(
         wrong.contains(
-          "the challenge of the proxy was not answered: the credential was rejected (Basic), and there is no other one"),
+          "the challenge of the proxy was not answered: the only credential was rejected (Basic)"),
         "\(wrong)")
     }
 
@@ -179,7 +180,7 @@
         options: .init { $0.request = .explains() })
 
       #expect(
-        file.response.explanation.decisions.map(\.sentence).contains(
+        file.response.explanation.entries.map(\.sentence).contains(
           "the redirect (302) to \(server.url("/new")) was followed"), "\(file.response.explanation)")
     }
 

@@ -158,11 +158,11 @@
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
-        _ = try other.append([OutboxRecord.removed(UUID()).bytes], isSynced: false)
+        _ = try other.append([OutboxLine(.gone(UUID()))], isSynced: false)
 
         FullDiskTests.fill(at: try folder.contents("journal").count)
         let error = #expect(throws: HTTPError.self) {
-          try one.append([OutboxRecord.removed(UUID()).bytes], isSynced: false)
+          try one.append([OutboxLine(.gone(UUID()))], isSynced: false)
         }
         FullDiskTests.empty()
 
@@ -177,7 +177,7 @@
       try folder.write("x", to: "a/in the way")
 
       let error = #expect(throws: HTTPError.self) {
-        try PrivateFile.replace(folder.path("a"), with: Data("secret".utf8), by: folder.path("a.1"))
+        try PrivateFile.replace(folder.path("a"), with: Data("secret".utf8))
       }
 
       #expect(error?.kind == .file)

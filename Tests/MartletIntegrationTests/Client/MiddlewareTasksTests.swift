@@ -11,13 +11,16 @@
     /// Sends each request to two paths, and uses the response that comes first.
     private struct Racing: Middleware {
       let paths: @Sendable (HTTPRequest) -> [RequestTarget]
+      /// What the second request waits for.
+      var firstIsSent: @Sendable (HTTPRequest) async -> Void = { _ in }
 
       func intercept(
         _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse {
         try await withThrowingTaskGroup(of: StreamedResponse.self) { group in
-          for path in paths(request) {
+          for (index, path) in paths(request).enumerated() {
             group.addTask {
+              if index > 0 { await firstIsSent(request) }
               var request = request
               request.target = path
               var response = try await next(request)
@@ -80,10 +83,11 @@
     func `the loser's stream is reset, and its connection stays`(_ lane: Lane, hasNeighbor: Bool) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
-      let racing = Racing { request in
-        let number = Int(request.url?.lastPathComponent ?? "") ?? 0
-        return [server.target(number, ["wait:0"]), server.target(1000 + number, ["head", "last:quick"])]
-      }
+      let number: @Sendable (HTTPRequest) -> Int = { Int($0.url?.lastPathComponent ?? "") ?? 0 }
+      let racing = Racing(
+        paths: { request in
+          [server.target(number(request), ["wait:0"]), server.target(1000 + number(request), ["head", "last:quick"])]
+        }, firstIsSent: { request in _ = await becomes { server.count(of: number(request)) == 1 } })
       let client = lane.client { [root = authority.root] in
         $0.tls = .customRoots(pem: root)
         $0.timeout = .unlimited
@@ -100,6 +104,51 @@
 
       #expect(server.connectionCount() == 1 && server.closedCount == 0)
       neighbor?.cancel()
+      #expect(await becomes { client.core.entryCount == 0 })
+    }
+
+    /// Requests without a response, in an unfinished response, and with an unfinished upload, at any moment.
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `cancelled streams leave the others of their connection alone`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      // The connection that the others share.
+      _ = try await client.get(server.target(0, ["head", "last:x"]))
+      let count = Stress.count(60, full: 600)
+      let large = String(repeating: "x", count: 300_000)
+
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 1...count {
+          if number > 12 { try await group.next() }
+          group.addTask {
+            let kind = number % 4
+            guard kind > 0 else {
+              let response = try await client.post(
+                server.target(number, ["grant:0", "head", "data:a", "5*fill:14000", "wait:1", "last:b"]),
+                body: .text(large))
+              #expect(response.body.count == 70_002)
+              #expect(response.headers["x-number"] == "\(number)")
+              return
+            }
+            let steps = kind == 1 ? ["wait:0"] : ["grant:0", "head", "2*fill:15000"]
+            let request = HTTPRequest(
+              kind == 3 ? .put : .get, server.target(number, steps), body: kind == 3 ? .text(large) : nil)
+            let task = Task { try await client.send(request) }
+            try await Task.sleep(for: .microseconds(number * 7919 % 6000))
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+          }
+        }
+        try await group.waitForAll()
+      }
+
+      #expect(server.connectionCount() == 1, "\(server.errors)")
+      #expect(server.closedCount == 0)
+      #expect(try await client.get(server.target(count + 1, ["head", "last:end"])).text == "end")
       #expect(await becomes { client.core.entryCount == 0 })
     }
 

@@ -88,16 +88,8 @@ import Testing
     let folder = try TemporaryFolder()
     let url = folder.url.appending(path: "cookies")
     let transport = StubTransport { _ in .status(.ok, headers: ["Set-Cookie": "a=1; Max-Age=60"]) }
-    func client(_ tls: TLSSettings) -> HTTPClient {
-      HTTPClient {
-        $0.transport = transport
-        $0.tls = tls
-        $0.cookies = .file(url)
-      }
-    }
-
     for tls in [TLSSettings.insecureTrustAnything, .system, .insecureTrustAnything, .system] {
-      _ = try await client(tls).get("https://x.test/")
+      _ = try await HTTPClient(transport, .tls(tls), .cookies(.file(url))).get("https://x.test/")
     }
 
     #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, nil, "a=1", "a=1"])

@@ -51,16 +51,13 @@
       var ends: [RecordedRequest] { all.flatMap(\.requests).filter { $0.path == "/end" } }
     }
 
-    static func client(_ lane: Lane, _ configure: @Sendable (inout HTTPClient.Configuration) -> Void) -> HTTPClient {
-      lane.client {
-        $0.redirects = .strictMethods
-        $0.resolve = [
-          "a.example": ["127.0.0.1"], "www.a.example": ["127.0.0.1"], "b.example": ["127.0.0.1"],
-          "localhost": ["127.0.0.1"],
-        ]
-        configure(&$0)
-      }
-    }
+    private static let settings: ClientSetting = [
+      .redirects(.strictMethods),
+      .resolve([
+        "a.example": ["127.0.0.1"], "www.a.example": ["127.0.0.1"], "b.example": ["127.0.0.1"],
+        "localhost": ["127.0.0.1"],
+      ]),
+    ]
 
     /// Cookies are a host's, whatever its port (RFC 6265bis §8.5); a field set by hand is an origin's.
     @Test(arguments: Lane.engines, [301, 302, 303, 307, 308])
@@ -68,7 +65,7 @@
       lane: Lane, status: Int
     ) async throws {
       let servers = try Servers()
-      let client = Self.client(lane) { _ in }
+      let client = lane.client(Self.settings)
       for line in ["host=1", "strict=1; SameSite=Strict", "domain=1; Domain=a.example"] {
         await client.cookies.set(line: line, from: servers.url(Self.start, "/"))
       }
@@ -112,7 +109,7 @@
     @Test(arguments: Lane.engines)
     func `a cross-site redirect sends no strict cookies with GET, and no cookies with POST`(lane: Lane) async throws {
       let servers = try Servers()
-      let client = Self.client(lane) { _ in }
+      let client = lane.client(Self.settings)
       for line in ["plain=1", "lax=1; SameSite=Lax", "strict=1; SameSite=Strict"] {
         await client.cookies.set(line: line, from: servers.url(Self.start, "/"))
       }

@@ -112,7 +112,7 @@
 
           let result = await Result {
             try await download(server, lane, row, way, folder.url.appending(path: "a")) {
-              $0.checksum = .sha256(SHA256Stream.text(SHA2.sha256(Array(expected))))
+              $0.checksum = .sha256(SHA2.sha256(Array(expected)).hexadecimal)
             }
           }
 

@@ -22,15 +22,6 @@ import Testing
     for path in paths { try #require(chown(path, 65_534, 65_534) == 0) }
   }
 
-  private static func client(
-    _ transport: StubTransport, _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      configure(&$0)
-    }
-  }
-
   private static func isForeign(_ error: HTTPError?) -> Bool {
     error?.kind == .file && error?.message.contains(text) == true
   }
@@ -39,7 +30,7 @@ import Testing
   func `an outbox refuses a folder or file of another user`(name: String) async throws {
     let folder = try TemporaryFolder()
     let (url, path) = (folder.url.appending(path: "outbox"), folder.path("outbox"))
-    let client = Self.client(StubTransport { _ in .failure(HTTPError(.connectionLost, "stubbed")) })
+    let client = HTTPClient(StubTransport { _ in .failure(HTTPError(.connectionLost, "stubbed")) })
     let first = try await client.outbox(at: url)
     try await first.submit(.post("http://a.test/"))
     await first.close()
@@ -96,9 +87,9 @@ import Testing
     let folder = try TemporaryFolder()
     try folder.write("", to: "cookies.lock")
     try Self.give(folder.path("cookies.lock"))
-    let client = Self.client(
-      StubTransport { _ in .status(.ok, headers: ["Set-Cookie": "a=1; Max-Age=60"]) }
-    ) { $0.cookies = .file(folder.url.appending(path: "cookies")) }
+    let client = HTTPClient(StubTransport { _ in .status(.ok, headers: ["Set-Cookie": "a=1; Max-Age=60"]) }) {
+      $0.cookies = .file(folder.url.appending(path: "cookies"))
+    }
 
     let response = try await client.get("http://x.test/")
     let problem = await client.cookies.problem
@@ -120,7 +111,7 @@ import Testing
     let transport = StubTransport { _ in
       .status(.ok, headers: ["Strict-Transport-Security": "max-age=100"])
     }
-    let client = Self.client(transport) { $0.guards = [.hsts(store)] }
+    let client = HTTPClient(transport) { $0.guards = [.hsts(store)] }
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("http://a.test/") }
     let secure = try await client.get("https://b.test/")
@@ -136,7 +127,7 @@ import Testing
     try folder.write("", to: "hosts.lock")
     try Self.give(folder.path("hosts.lock"))
     let transport = StubTransport { _ in .status(.ok, headers: ["Strict-Transport-Security": "max-age=100"]) }
-    let client = Self.client(transport) { $0.guards = [.hsts(.file(folder.url.appending(path: "hosts")))] }
+    let client = HTTPClient(transport) { $0.guards = [.hsts(.file(folder.url.appending(path: "hosts")))] }
 
     _ = try await client.get("https://a.test/")
     let upgraded = try await client.get("http://a.test/")
@@ -146,7 +137,7 @@ import Testing
 
   private static func cached(_ folder: TemporaryFolder) -> (client: HTTPClient, transport: StubTransport) {
     let transport = StubTransport { _ in .text("body", headers: ["Cache-Control": "max-age=1000"]) }
-    let client = Self.client(transport) { $0.cache = .disk(folder.url.appending(path: "cache")) }
+    let client = HTTPClient(transport) { $0.cache = .disk(folder.url.appending(path: "cache")) }
     return (client, transport)
   }
 
@@ -244,7 +235,7 @@ import Testing
         try #require(seteuid(65_534) == 0)
 
         let journal = try OutboxJournal(URL(filePath: inner))
-        _ = try journal.append([OutboxRecord.removed(UUID()).bytes], isSynced: true)
+        _ = try journal.append([OutboxLine(.gone(UUID()))], isSynced: true)
         try #require(seteuid(0) == 0)
 
         #expect(try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["journal", "lock"])

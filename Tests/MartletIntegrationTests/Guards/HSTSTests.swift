@@ -7,20 +7,12 @@
   @testable import Martlet
 
   @Suite(.hangLimit) struct HSTSTests {
-    private static func client(
-      _ lane: Lane, _ root: URL, _ store: RequestGuard.HSTSStore = .memory,
-      _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-    ) -> HTTPClient {
-      lane.client {
-        $0.guards = [.hsts(store)]
-        $0.redirects = .follow
-        $0.tls = .customRoots(pem: root)
-        $0.resolve = [
-          "strict.example": ["127.0.0.1"], "a.strict.example": ["127.0.0.1"], "plain.example": ["127.0.0.1"],
-        ]
-        configure(&$0)
-      }
-    }
+    private static let settings: ClientSetting = [
+      .redirects(.follow),
+      .resolve([
+        "strict.example": ["127.0.0.1"], "a.strict.example": ["127.0.0.1"], "plain.example": ["127.0.0.1"],
+      ]),
+    ]
 
     private static func server(_ authority: CertificateAuthority, _ wish: String) async throws -> NginxServer {
       try await NginxServer(
@@ -35,7 +27,7 @@
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority, "max-age=100; includeSubDomains")
       let port = try Self.port(server)
-      let client = Self.client(lane, authority.root)
+      let client = lane.client(.guards([.hsts]), .trusting(authority.root), Self.settings)
       await client.cookies.set(Cookie("safe", "1", domain: "strict.example", isSecure: true))
 
       // In clear, at a port that speaks TLS; what is said there is not believed.
@@ -57,8 +49,10 @@
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority, "max-age=100")
       let port = try Self.port(server)
-      let trusting = Self.client(lane, authority.root) { $0.tls = .insecureTrustAnything }
-      let client = Self.client(lane, authority.root)
+      let trusting = lane.client(.guards([.hsts]), .trusting(authority.root), Self.settings) {
+        $0.tls = .insecureTrustAnything
+      }
+      let client = lane.client(.guards([.hsts]), .trusting(authority.root), Self.settings)
 
       _ = try await trusting.get("https://strict.example:\(port)/")
       _ = try await client.get("https://127.0.0.1:\(port)/")
@@ -73,7 +67,7 @@
       let server = try await Self.server(authority, "max-age=100")
       let port = try Self.port(server)
       let outer = try MockServer { _ in .redirect(to: "http://strict.example:\(port)/") }
-      let client = Self.client(lane, authority.root)
+      let client = lane.client(.guards([.hsts]), .trusting(authority.root), Self.settings)
       _ = try await client.get("https://strict.example:\(port)/")
 
       let response = try await client.get(RequestTarget(outer.url))
@@ -93,11 +87,12 @@
       let file = folder.url.appendingPathComponent("hosts")
       let root = authority.root
 
-      _ = try await Self.client(.curl, root, .file(file)).get("https://strict.example:\(strictPort)/")
+      _ = try await Lane.curl.client(.guards([.hsts(.file(file))]), .trusting(root), Self.settings).get(
+        "https://strict.example:\(strictPort)/")
       let facts = try FileManager.default.attributesOfItem(atPath: file.path)
       let text = String(decoding: try folder.contents("hosts"), as: UTF8.self)
       // Another client, such as that of the next run.
-      let next = Self.client(.curl, root, .file(file))
+      let next = Lane.curl.client(.guards([.hsts(.file(file))]), .trusting(root), Self.settings)
       let upgraded = try await next.get("http://a.strict.example:\(strictPort)/")
       _ = try await next.get("https://strict.example:\(laxPort)/")
 

@@ -7,17 +7,6 @@
   @testable import Martlet
 
   @Suite(.hangLimit) struct PublicAddressesTests {
-    private static func client(
-      _ lane: Lane, except exceptions: [String] = [],
-      _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-    ) -> HTTPClient {
-      lane.client {
-        $0.guards = [.publicAddressesOnly(except: exceptions)]
-        $0.redirects = .follow
-        configure(&$0)
-      }
-    }
-
     private func refusal(_ client: HTTPClient, _ url: String) async -> HTTPError? {
       await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(url)) }
     }
@@ -33,7 +22,7 @@
       _ lane: Lane
     ) async throws {
       let server = try MockServer(.ok("secret"))
-      let client = Self.client(lane) { $0.retry = .backoff() }
+      let client = lane.client(.guards([.publicAddressesOnly]), .redirects(.follow)) { $0.retry = .backoff() }
 
       expectRefusal(await refusal(client, server.url), "127.0.0.1", "127.0.0.1", .loopback)
       expectRefusal(
@@ -51,7 +40,7 @@
     func `refuses cloud metadata, private, link-local and multicast addresses`(
       _ lane: Lane
     ) async {
-      let client = Self.client(lane)
+      let client = lane.client(.guards([.publicAddressesOnly]), .redirects(.follow))
 
       for (address, use) in [
         ("169.254.169.254", AddressUse.metadata), ("10.0.0.1", .private), ("192.168.1.1", .private),
@@ -65,7 +54,7 @@
     @Test(arguments: Lane.engines) func `refuses a redirect to a loopback address`(_ lane: Lane) async throws {
       let inner = try MockServer(.ok("secret"))
       let outer = try MockServer { _ in .redirect(to: "http://127.0.0.2:\(inner.port)/", status: 307) }
-      let client = Self.client(lane, except: ["127.0.0.1"])
+      let client = lane.client(.guards([.publicAddressesOnly(except: ["127.0.0.1"])]), .redirects(.follow))
 
       let error = await refusal(client, outer.url)
 
@@ -77,7 +66,9 @@
     @Test(.needs(.ipv6), arguments: Lane.engines)
     func `refuses a host name that now resolves to a loopback address`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
-      let client = Self.client(lane, except: ["127.0.0.1/32"]) { $0.resolve = ["rebound.example": ["127.0.0.1"]] }
+      let client = lane.client(.guards([.publicAddressesOnly(except: ["127.0.0.1/32"])]), .redirects(.follow)) {
+        $0.resolve = ["rebound.example": ["127.0.0.1"]]
+      }
       let url = "http://rebound.example:\(server.port)/"
       #expect(try await client.get(RequestTarget(url)).text == "x")
 
@@ -96,7 +87,7 @@
       async throws
     {
       let server = try MockServer(.ok("x"))
-      let client = Self.client(lane, except: ["127.0.0.0/24"]) {
+      let client = lane.client(.guards([.publicAddressesOnly(except: ["127.0.0.0/24"])]), .redirects(.follow)) {
         $0.resolve = ["a.example": ["10.0.0.1", "127.0.0.1"], "b.example": ["::1", "127.0.1.1"]]
       }
 
@@ -132,7 +123,7 @@
 
     @Test(arguments: Lane.engines) func `refuses an upload before its body is read`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
-      let client = Self.client(lane)
+      let client = lane.client(.guards([.publicAddressesOnly]), .redirects(.follow))
 
       let error = await #expect(throws: HTTPError.self) {
         try await client.post(
@@ -147,7 +138,7 @@
       async throws
     {
       let server = try MockServer(.ok("x"))
-      let client = Self.client(lane, except: ["127.0.0.1"])
+      let client = lane.client(.guards([.publicAddressesOnly(except: ["127.0.0.1"])]), .redirects(.follow))
 
       let kinds = await withTaskGroup(of: HTTPError.Kind?.self) { group in
         for number in 0..<100 {
@@ -171,7 +162,7 @@
     ) async throws {
       let server = try MockServer(.ok("x"))
       let proxy = try MockServer(.ok("proxy"))
-      let client = Self.client(lane, except: ["127.0.0.1"]) {
+      let client = lane.client(.guards([.publicAddressesOnly(except: ["127.0.0.1"])]), .redirects(.follow)) {
         $0.proxy = .proxy(Proxy(proxy.url), except: ["127.0.0.1"])
       }
 
@@ -185,7 +176,7 @@
 
     @Test func `is unsupported by the system's loader, and the error names .curl`() async throws {
       let server = try MockServer(.ok("x"))
-      let loaders: [any Transport] = [SystemLoader(), .urlSession(loader: .system)]
+      let loaders: [any Transport] = [.systemLoader, .urlSession(loader: .system)]
 
       for transport in loaders {
         let client = HTTPClient {

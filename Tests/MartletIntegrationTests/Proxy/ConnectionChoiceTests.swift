@@ -7,13 +7,9 @@
 
   /// Where a client connects to, from where, and in which version.
   @Suite(.hangLimit) struct ConnectionChoiceTests {
-    private func client(_ change: @escaping @Sendable (inout HTTPClient.Configuration) -> Void) -> HTTPClient {
-      HTTPProxyTests.client(.direct, change)
-    }
-
     @Test func `connects to a configured address and keeps the name in the Host field`() async throws {
       let server = try MockServer(.ok("here"))
-      let client = client {
+      let client = Lane.curl.client {
         $0.resolve = ["nowhere.example": ["127.0.0.1"], "elsewhere.example:1": ["127.0.0.1"]]
       }
 
@@ -32,7 +28,7 @@
       let server = try await NginxServer(
         try await authority.identity(for: "DNS:nowhere.example"), "add_header X-Name $ssl_server_name;")
       let port = try #require(URL(string: server.url)?.port)
-      let client = client {
+      let client = Lane.curl.client {
         $0.tls = .customRoots(pem: root)
         $0.resolve = ["nowhere.example:\(port)": ["127.0.0.1"], "other.example": ["127.0.0.1"]]
       }
@@ -50,7 +46,7 @@
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(
         try await authority.identity(), "listen unix:\(path);", "add_header X-Host $host;")
-      let client = client { $0.unixSocket = path }
+      let client = Lane.curl.client { $0.unixSocket = path }
 
       let response = try await client.get("http://nowhere.example/a")
       let again = try await client.get("http://nowhere.example/a")
@@ -59,12 +55,12 @@
       #expect(response.connection?.remoteAddress == nil && response.connection?.isReused == false)
       #expect(again.connection?.isReused == false)
       let none = folder.path("none")
-      let missing = self.client { $0.unixSocket = none }
+      let missing = Lane.curl.client { $0.unixSocket = none }
       let error = await #expect(throws: HTTPError.self) { try await missing.get("http://nowhere.example/") }
       #expect(error?.kind == .cannotConnect)
       #expect(error?.message == "the Unix socket '\(none)' does not exist")
       let file = try folder.write("", to: "file").path
-      let wrong = self.client { $0.unixSocket = file }
+      let wrong = Lane.curl.client { $0.unixSocket = file }
       let other = await #expect(throws: HTTPError.self) { try await wrong.get("http://nowhere.example/") }
       #expect(other?.message == "the Unix socket '\(file)' is not a socket")
       withExtendedLifetime(server) {}
@@ -72,9 +68,9 @@
 
     @Test(.needs(.loopbackAliases)) func `binds to a local address or an interface`() async throws {
       let server = try MockServer(.ok())
-      let address = client { $0.localInterface = "127.0.0.2" }
-      let interface = client { $0.localInterface = "lo" }
-      let unknown = client { $0.localInterface = "none0" }
+      let address = Lane.curl.client { $0.localInterface = "127.0.0.2" }
+      let interface = Lane.curl.client { $0.localInterface = "lo" }
+      let unknown = Lane.curl.client { $0.localInterface = "none0" }
 
       #expect(try await address.get(RequestTarget(server.url)).connection?.localAddress == "127.0.0.2")
       #expect(try await interface.get(RequestTarget(server.url)).connection?.localAddress == "127.0.0.1")
@@ -85,7 +81,7 @@
 
     @Test(.needs(.reportedRequests)) func `reports the connection of each response`() async throws {
       let server = try MockServer(.ok("x"))
-      let client = client { _ in }
+      let client = Lane.curl.client()
 
       let first = try #require(try await client.get(RequestTarget(server.url)).connection)
       let second = try #require(try await client.get(RequestTarget(server.url)).connection)
@@ -101,7 +97,7 @@
 
     @Test func `sends the chosen HTTP version`() async throws {
       let server = try MockServer(.ok("x"))
-      let client = client { $0.options.httpVersion = .http1_0 }
+      let client = Lane.curl.client { $0.options.httpVersion = .http1_0 }
 
       _ = try await client.post(RequestTarget(server.url), body: .text("a"))
       // The server closes after a request of HTTP/1.0 without `Connection: close`.
@@ -128,7 +124,7 @@
       let root = authority.root
       let server = try await NginxServer(
         try await authority.identity(), isHTTP2: true, "add_header X-Version $server_protocol;")
-      let client = client { $0.tls = .customRoots(pem: root) }
+      let client = Lane.curl.client { $0.tls = .customRoots(pem: root) }
 
       // A connection of HTTP/2 is there when the others are asked for.
       for (version, expected) in [
@@ -163,8 +159,8 @@
     @Test(arguments: choices)
     func `the system's loader refuses the option before anything is sent`(_ choice: Choice) async throws {
       let server = try MockServer(.ok())
-      let client = client {
-        $0.transport = SystemLoader()
+      let client = Lane.curl.client {
+        $0.transport = .systemLoader
         choice.make(&$0)
       }
 

@@ -7,15 +7,6 @@
   import Testing
 
   @Suite(.hangLimit) struct HTTPProxyTests {
-    static func client(
-      _ proxy: ProxySettings, _ change: @escaping @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-    ) -> HTTPClient {
-      Lane.curl.client {
-        $0.proxy = proxy
-        change(&$0)
-      }
-    }
-
     static func proxy(_ server: MockServer, user: String? = nil, password: String? = nil) -> Proxy {
       Proxy(server.url, user: user, password: password)
     }
@@ -27,9 +18,10 @@
       let server = try MockServer(answering: MockResponse.echo)
       let url = "http://127.0.0.1:\(proxy.port)"
 
-      let through = try await Self.client(.proxy(Proxy(url))).post(
+      let through = try await Lane.curl.client(.proxy(Proxy(url))).post(
         RequestTarget(server.url("/a?b=c")), body: .text("body"))
-      let direct = try await Self.client(.proxy(Proxy(url), except: ["127.0.0.0/8"])).get(RequestTarget(server.url))
+      let direct = try await Lane.curl.client(.proxy(Proxy(url), except: ["127.0.0.0/8"])).get(
+        RequestTarget(server.url))
 
       #expect(through.text == "body")
       #expect(through.connection?.remotePort == proxy.port)
@@ -46,7 +38,7 @@
       let root = authority.root
       let server = try await NginxServer(
         try await authority.identity(), isHTTP2: true, "add_header X-Got \"[$http_proxy_authorization]\";")
-      let client = Self.client(.proxy(Proxy("http://user:secret@127.0.0.1:\(proxy.port)"))) {
+      let client = Lane.curl.client(.proxy(Proxy("http://user:secret@127.0.0.1:\(proxy.port)"))) {
         $0.tls = .customRoots(pem: root)
       }
 
@@ -65,7 +57,7 @@
       let origin = try MockServer(.ok("origin"))
       // This proxy says 401 to what is wrong.
       for (credentials, status) in [("", 407), ("user:wrong@", 401), ("other:secret@", 401)] {
-        let client = Self.client(.proxy(Proxy("http://\(credentials)127.0.0.1:\(proxy.port)")))
+        let client = Lane.curl.client(.proxy(Proxy("http://\(credentials)127.0.0.1:\(proxy.port)")))
 
         let error = await #expect(throws: HTTPError.self) { try await client.get("https://127.0.0.1:\(origin.port)/") }
         let plain: HTTPStatus?
@@ -94,7 +86,9 @@
       let server = try await NginxServer(try await authority.identity())
       let number = Turns()
       let address = "http://127.0.0.1:\(proxy.port)"
-      let client = Self.client(.resolver { _ in Proxy(address, user: "user\(number.next() % 2)", password: "p") }) {
+      let client = Lane.curl.client(
+        .proxy(.resolver { _ in Proxy(address, user: "user\(number.next() % 2)", password: "p") })
+      ) {
         $0.tls = .customRoots(pem: root)
       }
       var connections: [Set<String>] = [[], []]
@@ -120,7 +114,7 @@
         try await authority.identity(), isHTTP2: true, "location /slow { limit_rate 1000; }")
       #expect(FileManager.default.createFile(atPath: server.path("slow"), contents: Data(count: 1200)))
       let address = "http://127.0.0.1:\(proxy.port)"
-      let client = Self.client(.resolver { _ in Proxy(address, user: Self.user, password: "p") }) {
+      let client = Lane.curl.client(.proxy(.resolver { _ in Proxy(address, user: Self.user, password: "p") })) {
         $0.tls = .customRoots(pem: root)
         $0.maximumConnectionsPerHost = 20
       }
@@ -152,13 +146,13 @@
       let proxy = try await NginxServer(try await authority.identity())
       let settings = ProxySettings.proxy(Proxy(proxy.url))
 
-      let response = try await Self.client(settings) { $0.tls = .customRoots(pem: root) }
+      let response = try await Lane.curl.client(.proxy(settings)) { $0.tls = .customRoots(pem: root) }
         .get("http://nowhere.example/")
       #expect(response.text == "ok")
 
       for tls in [TLSSettings.system, .insecureTrustAnything] {
         let error = await #expect(throws: HTTPError.self) {
-          try await Self.client(settings) { $0.tls = tls }.get("http://nowhere.example/")
+          try await Lane.curl.client(.proxy(settings)) { $0.tls = tls }.get("http://nowhere.example/")
         }
         #expect(error?.kind == .tls && error?.phase == .connecting, "\(tls)")
       }
@@ -168,7 +162,7 @@
 
     @Test func `sends a target in absolute form with proxy credentials`() async throws {
       let server = try MockServer(.ok("from the proxy"))
-      let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "pä:ss")))
+      let client = Lane.curl.client(.proxy(Self.proxy(server, user: "user", password: "pä:ss")))
 
       let response = try await client.send(.get("http://u:p@nowhere.example:81/a?b#c", headers: ["X-A": "1"]))
 
@@ -183,7 +177,7 @@
 
     @Test func `the URLSession transport uses the proxy and closes idle connections to it`() async throws {
       let server = try MockServer(.ok("from the proxy"))
-      let client = Self.client(.proxy(Self.proxy(server))) { $0.transport = .urlSession }
+      let client = Lane.curl.client(.proxy(Self.proxy(server))) { $0.transport = .urlSession }
 
       let response = try await client.get("http://nowhere.example/a")
       client.closeIdleConnections()
@@ -195,7 +189,7 @@
 
     @Test func `CONNECT contains no field, path or query of the request`() async throws {
       let server = try MockServer(.status(403, headers: ["X-A": "b"]))
-      let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "p")))
+      let client = Lane.curl.client(.proxy(Self.proxy(server, user: "user", password: "p")))
       let headers: HTTPHeaders = [
         "Authorization": "secret", "Cookie": "secret", "X-A": "secret", "User-Agent": "secret",
       ]
@@ -215,7 +209,7 @@
 
     @Test func `does not retry after a 407 from a proxy`() async throws {
       let server = try MockServer(.status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""]))
-      let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "p")))
+      let client = Lane.curl.client(.proxy(Self.proxy(server, user: "user", password: "p")))
 
       let plain = await #expect(throws: HTTPError.self) { try await client.get("http://nowhere.example/") }
       let error = await #expect(throws: HTTPError.self) { try await client.get("https://nowhere.example/") }
@@ -229,8 +223,8 @@
     @Test func `never sends a caller's Proxy-Authorization field to an origin server`() async throws {
       let proxy = try MockServer(.ok())
       let origin = try MockServer(.ok())
-      let except = Self.client(.proxy(Self.proxy(proxy), except: ["127.0.0.1"]))
-      let always = Self.client(.proxy(Self.proxy(proxy)))
+      let except = Lane.curl.client(.proxy(Self.proxy(proxy), except: ["127.0.0.1"]))
+      let always = Lane.curl.client(.proxy(Self.proxy(proxy)))
       let headers: HTTPHeaders = ["proxy-authorization": "Basic secret"]
 
       for (client, url) in [(except, origin.url), (always, "https://nowhere.example/")] {
@@ -250,7 +244,7 @@
       let origin = try MockServer(.ok("origin"))
       let number = Turns()
       let settings = Self.proxy(proxy, user: "user", password: "p")
-      let client = Self.client(.resolver { _ in number.next() % 2 == 0 ? settings : nil })
+      let client = Lane.curl.client(.proxy(.resolver { _ in number.next() % 2 == 0 ? settings : nil }))
 
       for expected in ["proxy", "origin", "proxy", "origin", "proxy"] {
         #expect(try await client.get(RequestTarget(origin.url)).text == expected)
@@ -263,17 +257,18 @@
     @Test func `passes only the origin to the resolver, and sends nothing if the resolver fails`() async throws {
       struct Broken: Error {}
       let origin = try MockServer(.ok())
-      let client = Self.client(
-        .resolver { url in
-          #expect(url.absoluteString == origin.url + "/")
-          throw Broken()
-        })
+      let client = Lane.curl.client(
+        .proxy(
+          .resolver { url in
+            #expect(url.absoluteString == origin.url + "/")
+            throw Broken()
+          }))
 
       let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(origin.url("/secret?s"))) }
 
       #expect(error?.kind == .cannotConnect && error?.underlying is Broken)
       #expect(origin.requests.isEmpty)
-      let malformed = Self.client(.resolver { _ in Proxy("ftp://x:secret@y") })
+      let malformed = Lane.curl.client(.proxy(.resolver { _ in Proxy("ftp://x:secret@y") }))
       let other = await #expect(throws: HTTPError.self) { try await malformed.get(RequestTarget(origin.url)) }
       #expect(other?.kind == .invalidRequest && other?.description.contains("secret") == false)
       #expect(origin.requests.isEmpty)
@@ -285,7 +280,7 @@
         await gate.pass()
         return .ok()
       }
-      let client = Self.client(.proxy(Self.proxy(proxy))) { $0.maximumConnectionsPerHost = 1 }
+      let client = Lane.curl.client(.proxy(Self.proxy(proxy))) { $0.maximumConnectionsPerHost = 1 }
 
       try await withThrowingTaskGroup { group in
         for host in ["a", "b", "c", "d"] {
@@ -305,7 +300,7 @@
         await gate.pass()
         return .ok()
       }
-      let client = Self.client(.direct)
+      let client = Lane.curl.client(.proxy(.direct))
 
       try await withThrowingTaskGroup { group in
         for _ in 0..<4 {
@@ -323,7 +318,7 @@
       let port = try MockServer.refusedPort()
       for url in ["http://a.example/", "https://a.example/"] {
         let error = await #expect(throws: HTTPError.self) {
-          try await Self.client(.proxy(Proxy("http://127.0.0.1:\(port)"))).get(RequestTarget(url))
+          try await Lane.curl.client(.proxy(Proxy("http://127.0.0.1:\(port)"))).get(RequestTarget(url))
         }
         #expect(error?.kind == .cannotConnect && error?.phase == .connecting)
       }

@@ -7,49 +7,41 @@
   @testable import Martlet
 
   @Suite(.ownThreads, .hangLimit) struct IdleConnectionTests {
-    private func client(lifetime: Duration = .seconds(600)) -> HTTPClient {
-      HTTPProxyTests.client(.direct) { $0.idleConnectionLifetime = lifetime }
-    }
-
-    private func hasThread(_ client: HTTPClient) throws -> Bool {
-      try #require(client.core.settings.transport as? CurlLoader).hasThread
-    }
-
     @Test func `closes idle connections after their lifetime and ends the engine thread`() async throws {
       let gate = Gate()
       let server = try MockServer { _ in
         await gate.pass()
         return .ok("x")
       }
-      let client = client(lifetime: .milliseconds(300))
-      #expect(try !hasThread(client))
+      let client = Lane.curl.client(.idleConnectionLifetime(.milliseconds(300)))
+      #expect(try !client.hasEngineThread())
 
       async let first = client.get(RequestTarget(server.url))
       await gate.waitForArrivals(1)
-      #expect(try hasThread(client))
+      #expect(try client.hasEngineThread())
       gate.open()
       _ = try await first
 
       #expect(await server.waitForOpenConnections(atMost: 0))
-      #expect(await becomes { (try? hasThread(client)) == false })
+      #expect(await becomes { (try? client.hasEngineThread()) == false })
       let second = try await client.get(RequestTarget(server.url))
       #expect(second.text == "x" && second.connection?.isReused == false)
     }
 
     @Test func `reuses a connection within its idle lifetime`() async throws {
       let server = try MockServer(.ok("x"))
-      let client = client()
+      let client = Lane.curl.client(.idleConnectionLifetime(.seconds(600)))
 
       _ = try await client.get(RequestTarget(server.url))
       let second = try await client.get(RequestTarget(server.url))
 
       #expect(second.connection?.isReused == true && server.connectionCount == 1)
-      #expect(try hasThread(client))
+      #expect(try client.hasEngineThread())
     }
 
     @Test func `never reuses a connection if the idle lifetime is zero`() async throws {
       let server = try MockServer(.ok("x"))
-      let client = client(lifetime: .zero)
+      let client = Lane.curl.client(.idleConnectionLifetime(.zero))
 
       for _ in 0..<3 { _ = try await client.get(RequestTarget(server.url)) }
 
@@ -59,7 +51,7 @@
 
     @Test func `loses no request while the engine thread ends and restarts`() async throws {
       let server = try MockServer(.ok("x"))
-      let client = client(lifetime: .milliseconds(1))
+      let client = Lane.curl.client(.idleConnectionLifetime(.milliseconds(1)))
       let count = Stress.count(60, full: 200)
 
       try await withThrowingTaskGroup { group in
@@ -84,7 +76,7 @@
         await gate.pass()
         return .ok("late")
       }
-      let client = client()
+      let client = Lane.curl.client(.idleConnectionLifetime(.seconds(600)))
       _ = try await client.get(RequestTarget(idle.url))
       async let response = client.get(RequestTarget(busy.url))
       #expect(await busy.waitForRequests(1))
@@ -101,13 +93,13 @@
       #expect(await busy.waitForOpenConnections(atMost: 0))
       #expect(try await client.get(RequestTarget(idle.url)).text == "x")
       // Nothing to do is fine too.
-      self.client().closeIdleConnections()
+      Lane.curl.client(.idleConnectionLifetime(.seconds(600))).closeIdleConnections()
     }
 
     @Test func `closeIdleConnections closes all connections of many requests`() async throws {
       await #expect(processExitsWith: .success) {
         let server = try MockServer(.ok("x"))
-        let client = HTTPProxyTests.client(.direct) { $0.maximumConnectionsPerHost = 64 }
+        let client = Lane.curl.client { $0.maximumConnectionsPerHost = 64 }
         _ = try await client.get(RequestTarget(server.url))
         client.closeIdleConnections()
         #expect(await server.waitForOpenConnections(atMost: 0))
@@ -134,7 +126,7 @@
           if request.target == "/late" { await gate.pass() }
           return .ok("x")
         }
-        let client = HTTPProxyTests.client(.direct) { $0.maximumConnectionsPerHost = 64 }
+        let client = Lane.curl.client { $0.maximumConnectionsPerHost = 64 }
         async let late = client.get(RequestTarget(server.url("/late")))
         #expect(await server.waitForRequests(1))
         let before = ProcessFacts.descriptorCount
@@ -156,7 +148,7 @@
       let idle = try MockServer(.ok("x"))
       let size = 8 << 20
       let big = try MockServer(.data(Data(repeating: 7, count: size)))
-      let client = client()
+      let client = Lane.curl.client(.idleConnectionLifetime(.seconds(600)))
       _ = try await client.get(RequestTarget(idle.url))
 
       let count = try await client.stream(.get(RequestTarget(big.url))) { response in

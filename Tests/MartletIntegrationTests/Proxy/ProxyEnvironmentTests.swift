@@ -15,7 +15,7 @@
         let parts = variable.split(separator: "=", maxSplits: 1).map(String.init)
         setenv(parts[0], parts.count > 1 ? parts[1] : proxy.url, 1)
       }
-      let client = HTTPProxyTests.client(settings)
+      let client = Lane.curl.client(.proxy(settings))
       // Read once: what comes later changes nothing.
       for name in ["http_proxy", "all_proxy"] { setenv(name, "ftp://later", 1) }
       return try await client.get(RequestTarget(origin.url)).text

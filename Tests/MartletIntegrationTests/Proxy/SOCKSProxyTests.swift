@@ -9,8 +9,7 @@
       let server = try MockServer(.ok("hello"))
       for (user, password) in [(nil, nil), ("user", "p:ss")] as [(String?, String?)] {
         let socks = try await ProxyProgram.socks(user: user, password: password ?? "")
-        let client = HTTPProxyTests.client(
-          .proxy(Proxy("socks5://127.0.0.1:\(socks.port)", user: user, password: password)))
+        let client = Lane.curl.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)", user: user, password: password)))
 
         // The proxy looks it up.
         let response = try await client.get("http://localhost:\(server.port)/a")
@@ -26,8 +25,7 @@
       let server = try MockServer(.ok())
       let socks = try await ProxyProgram.socks(user: "user", password: "secret")
       for (user, password) in [(nil, nil), ("user", "wrong")] as [(String?, String?)] {
-        let client = HTTPProxyTests.client(
-          .proxy(Proxy("socks5://127.0.0.1:\(socks.port)", user: user, password: password)))
+        let client = Lane.curl.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)", user: user, password: password)))
 
         let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
 
@@ -42,7 +40,7 @@
     @Test func `leaves name resolution to the proxy`() async throws {
       let server = try MockServer(.ok())
       let socks = try await ProxyProgram.socks()
-      let client = HTTPProxyTests.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)"))) {
+      let client = Lane.curl.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)"))) {
         $0.resolve = ["nowhere.invalid": ["127.0.0.1"]]
       }
 
@@ -56,7 +54,7 @@
 
     @Test func `fails if the proxy cannot connect, and rejects a Proxy-Authorization field`() async throws {
       let socks = try await ProxyProgram.socks()
-      let client = HTTPProxyTests.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)")))
+      let client = Lane.curl.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)")))
       let server = try MockServer(.ok())
       let port = try MockServer.refusedPort()
 

@@ -119,7 +119,7 @@
       ]
 
       for configure in configurations {
-        let client = lane.client(configure)
+        let client = lane.client(change: configure)
         for url in [server.url, "https://127.0.0.1:\(server.port)"] {
           let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(url)) }
           #expect(error?.kind == .authenticationFailed, "\(error?.description ?? "")")

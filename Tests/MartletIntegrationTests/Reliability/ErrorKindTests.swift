@@ -10,12 +10,6 @@
   @Suite(.hangLimit) struct ErrorKindTests {
     struct Failure: Error {}
 
-    struct Failing: Middleware {
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse { throw Failure() }
-    }
-
     struct Cause: Sendable, CustomTestStringConvertible {
       let kind: HTTPError.Kind
       let provoke: @Sendable (HTTPClient, MockServer) async throws -> Void
@@ -97,7 +91,7 @@
         _ = try await client.get(RequestTarget(server.url))
       },
       Cause(kind: .middleware) { client, server in
-        throw await Self.error(client.derived { $0.middleware = [Failing()] }, server)
+        throw await Self.error(client.derived { $0.middleware = [.closure { _, _, _ in throw Failure() }] }, server)
       },
       Cause(kind: .cancelled) { client, server in throw await Self.error(client, server, isCancelled: true) },
     ]

@@ -118,9 +118,9 @@
 
     /// The response of RFC 7616 §3.4.1 without `qop`, over the realm's octets.
     private static func proof(_ realm: [UInt8], method: String, uri: String) -> String {
-      let key = DigestAlgorithm.hexadecimal(MD5.hash(Array("ada:".utf8) + realm + Array(":s3cret".utf8)))
-      let subject = DigestAlgorithm.hexadecimal(MD5.hash(Array("\(method):\(uri)".utf8)))
-      return DigestAlgorithm.hexadecimal(MD5.hash(Array("\(key):n:\(subject)".utf8)))
+      let key = MD5.hash(Array("ada:".utf8) + realm + Array(":s3cret".utf8)).hexadecimal
+      let subject = MD5.hash(Array("\(method):\(uri)".utf8)).hexadecimal
+      return MD5.hash(Array("\(key):n:\(subject)".utf8)).hexadecimal
     }
   }
 #endif

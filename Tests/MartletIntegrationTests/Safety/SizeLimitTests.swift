@@ -8,7 +8,7 @@
   /// How much may be sent, and how much of a response that has no end is taken.
   @Suite(.ownThreads, .hangLimit) struct SizeLimitTests {
     /// Nothing but the limits of size ends such a request.
-    private static func client(_ lane: Lane) -> HTTPClient { lane.client { $0.options = .timeout(.unlimited) } }
+    private static let settings = ClientSetting { $0.options = .timeout(.unlimited) }
 
     // MARK: Requests
 
@@ -95,7 +95,9 @@
       let server = try MockServer(.steps([.text(endless.start), .repeating(pattern, count: 1 << 20)]))
       defer { server.stop() }
 
-      let error = await #expect(throws: HTTPError.self) { try await client(lane).get(RequestTarget(server.url)) }
+      let error = await #expect(throws: HTTPError.self) {
+        try await lane.client(Self.settings).get(RequestTarget(server.url))
+      }
 
       #expect(error?.kind == .protocolViolation, "\(endless.testDescription): \(error.map { "\($0)" } ?? "none")")
       #expect(await server.waitForOpenConnections(atMost: 0), "\(endless.testDescription)")
@@ -110,7 +112,7 @@
       async
     {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
-        _ = try? await Self.client(lane).get(
+        _ = try? await lane.client(Self.settings).get(
           RequestTarget("http://127.0.0.1:\(raw: "\(try MockServer.refusedPort())")/"))
         for endless in Self.measured {
           let more = try await ProcessFacts.peakGrowth { try await Self.expectEnd(of: endless, lane) }
@@ -129,7 +131,7 @@
           .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), .repeating(pattern, count: count),
           .text("0;last\r\n\r\n"),
         ]))
-      let response = try await Self.client(lane).get(RequestTarget(server.url))
+      let response = try await lane.client(Self.settings).get(RequestTarget(server.url))
       #expect(response.body == Data(repeating: UInt8(ascii: "x"), count: count))
     }
 

@@ -98,7 +98,7 @@
         }
       },
       Reader("links", lists + ["<", ">", "<a>;rel=a,", "<>;rel=a;rel=a,"]) { text in
-        var parser = LinkParser(Array(text.utf8))
+        var parser = LinkParser(text)
         while let link = parser.next() { _ = link.parameters["rel"] }
         _ = HTTPResponse(status: .ok, headers: ["Link": text], request: .get("http://h/a?b")).links
       },

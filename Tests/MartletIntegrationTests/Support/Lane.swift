@@ -1,5 +1,6 @@
 #if os(Linux)
   import Martlet
+  import TestSupport
   import Testing
 
   /// A transport on Martlet's own engine, which has to bear whatever comes.
@@ -18,7 +19,9 @@
     }
 
     /// A client that repeats nothing, follows nothing, keeps nothing and accepts every status.
-    func client(_ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
+    func client(
+      _ settings: ClientSetting..., change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+    ) -> HTTPClient {
       HTTPClient {
         $0.transport = transport
         $0.retry = .off
@@ -26,7 +29,8 @@
         $0.accepts = .any
         // A file that has grown old on a slow machine would be served from memory.
         $0.cache = .off
-        configure(&$0)
+        for setting in settings { setting.apply(&$0) }
+        change(&$0)
       }
     }
 

@@ -38,14 +38,6 @@
       }
     }
 
-    private static func client(_ lane: Lane, _ authority: CertificateAuthority, _ limit: Int = 50) -> HTTPClient {
-      lane.client { [root = authority.root] in
-        $0.tls = .customRoots(pem: root)
-        $0.retry = .standard
-        $0.maximumConnectionsPerHost = limit
-      }
-    }
-
     @Test(arguments: Case.all) func `loses and duplicates no requests when keepalive_requests closes connections`(
       _ what: Case
     ) async throws {
@@ -54,7 +46,9 @@
       let server = try await Self.server(try await authority.identity(), what.limit, inner)
       let count = what.limit == 1 ? 200 : Case.requested ?? Stress.count(200, full: 2000)
 
-      let errors = await Self.run(what, count, server.url, Self.client(what.lane, authority))
+      let errors = await Self.run(
+        what, count, server.url,
+        what.lane.client(.trusting(authority.root), .retry(.standard), .maximumConnectionsPerHost(50)))
 
       try await Self.expectOnce(count, errors, server)
       withExtendedLifetime(inner) {}
@@ -64,7 +58,7 @@
       let authority = try await CertificateAuthority()
       let inner = try TemporaryFolder()
       let server = try await Self.server(try await authority.identity(), what.limit, inner, canReload: true)
-      let client = Self.client(what.lane, authority)
+      let client = what.lane.client(.trusting(authority.root), .retry(.standard), .maximumConnectionsPerHost(50))
       let reloading = Task {
         for _ in 0..<Stress.count(3, full: 20) {
           server.reload()
@@ -87,7 +81,7 @@
     ) async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity(), isHTTP2: true, "keepalive_timeout 50ms;")
-      let client = Self.client(lane, authority)
+      let client = lane.client(.trusting(authority.root), .retry(.standard), .maximumConnectionsPerHost(50))
 
       // From a little before to a little after that.
       for number in 0..<(Case.requested.map { min($0, 1000) } ?? Stress.count(40, full: 250)) {
@@ -109,7 +103,9 @@
       let count = Stress.count(300, full: 2500)
       let what = Case(lane: lane, method: method, width: 100, limit: 1000)
 
-      let errors = await Self.run(what, count, path.url, Self.client(lane, authority, 100))
+      let errors = await Self.run(
+        what, count, path.url,
+        lane.client(.trusting(authority.root), .retry(.standard), .maximumConnectionsPerHost(100)))
 
       try await Self.expectOnce(count, errors, server)
       withExtendedLifetime(inner) {}

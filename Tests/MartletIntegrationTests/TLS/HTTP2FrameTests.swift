@@ -160,6 +160,9 @@
         (["head", "data:abc", "goaway:0:0", "wait:5", "close"], nil),
         (["head", "lie:100:0:1:-:616263", "wait:5", "close"], nil),
         (["head", "lie:700:0:9:-:00\(many)", "goaway:0:0", "wait:5", "close"], nil),
+        // END_STREAM in a frame that breaks the connection.
+        (["head", "data:abc", "goaway:0:0", "frame:1:13:-:ff", "close"], nil),
+        (["head", "head", "data:abc", "frame:1:13:-:ff", "close"], nil),
       ]
 
       for (index, row) in rows.enumerated() {

@@ -16,28 +16,22 @@
       case shared
     }
 
-    private static func client(_ lane: Lane, _ root: URL) -> HTTPClient {
-      lane.client {
-        $0.tls = .customRoots(pem: root)
-        $0.retry = .standard
-        $0.maximumConnectionsPerHost = 50
-      }
-    }
-
     @Test(arguments: Lane.engines, Connection.allCases)
     func `a refused request is served once`(_ lane: Lane, _ connection: Connection) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let rounds = Figures.setting("MARTLET_REFUSALS") ?? Stress.count(12, full: 210)
       let root = authority.root
-      let shared = Self.client(lane, root)
+      let shared = lane.client(.trusting(root), .retry(.standard), .maximumConnectionsPerHost(50))
 
       let problems = await withTaskGroup { group in
         for worker in 0..<6 {
           group.addTask {
             var problems: [String] = []
             for round in stride(from: worker, to: rounds, by: 6) {
-              let client = connection == .shared ? shared : Self.client(lane, root)
+              let client =
+                connection == .shared
+                ? shared : lane.client(.trusting(root), .retry(.standard), .maximumConnectionsPerHost(50))
               problems += await Self.problems(in: round, connection, client, server)
             }
             return problems

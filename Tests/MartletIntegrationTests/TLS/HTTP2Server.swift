@@ -11,7 +11,8 @@ import Testing
 /// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`, and in
 /// `x-body` the length and the Adler-32 of the request's body. Where the first step is `early`, the answer does not wait for
 /// the end of the request; where it, or the one after that, is `slow:MS`, the server grants a window of 64 MiB and reads
-/// nothing for some time.
+/// nothing for some time. Where the first one is `grant:MS`, the server grants what it has read, some time later. Otherwise
+/// it grants nothing, and 65,535 bytes are all that a connection can send.
 struct HTTP2Server {
   let url: String
   private let process: ToolProcess
@@ -170,7 +171,7 @@ struct HTTP2Server {
             if stream > self.last_stream:
                 return
             _, number, *steps = path.replace("/early", "", 1).split("/")
-            if steps and steps[0].startswith("slow:"):
+            if steps and steps[0].startswith(("slow:", "grant:")):
                 steps.pop(0)
             # In one piece: other threads write, too.
             known = number in seen
@@ -225,7 +226,7 @@ struct HTTP2Server {
                 self.socket.sendall(b"ne")
                 start = b""
             self.socket.sendall(frame(4, 0, 0, settings))
-            paths, numbers, block, window = {}, {}, b"", 65535
+            paths, numbers, grants, block, window = {}, {}, {}, b"", 65535
             while True:
                 head = exactly(self.socket, 9)
                 length, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
@@ -258,12 +259,18 @@ struct HTTP2Server {
                             self.socket.sendall(frame(8, 0, 0, struct.pack(">I", size - window)))
                             window = size
                         time.sleep(int(slow[5:]) / 1000)
+                    if first.startswith("grant:"):
+                        grants[stream] = int(first[6:]) / 1000
                     if isEnd or first == "early":
                         self.answer(paths.pop(stream), stream)
                 elif kind == 0:
                     window -= length
                     count, adler = self.bodies.get(stream, (0, 1))
                     self.bodies[stream] = (count + len(payload), zlib.adler32(payload, adler))
+                    if length and stream in grants:
+                        time.sleep(grants[stream])
+                        more = struct.pack(">I", length)
+                        self.socket.sendall(frame(8, 0, stream, more) + frame(8, 0, 0, more))
                     if flags & 1 and stream in paths:
                         self.answer(paths.pop(stream), stream)
                 elif kind == 3:

@@ -6,13 +6,6 @@
 
   /// Streamed responses over HTTP/2 have a connection each, because a reader that sleeps must hold up nobody else.
   @Suite(.needs(.http2), .needs(.openssl, .nginx), .hangLimit) struct HTTP2StreamTests {
-    private static func client(_ lane: Lane, _ authority: CertificateAuthority, connections: Int = 50) -> HTTPClient {
-      lane.client { [root = authority.root] in
-        $0.tls = .customRoots(pem: root)
-        $0.maximumConnectionsPerHost = connections
-      }
-    }
-
     /// The connection that a streamed response came on, told when its body was read.
     private static func stream(_ client: HTTPClient, _ url: String) async throws -> String {
       try await client.stream(.get("\(raw: url)/")) { response in
@@ -34,7 +27,7 @@
       let file = try FileHandle(forWritingTo: URL(filePath: large))
       try file.truncate(atOffset: 64 << 20)
       try file.close()
-      let client = Self.client(lane, authority)
+      let client = lane.client(.trusting(authority.root), .maximumConnectionsPerHost(50))
       let (open, others) = (Shared(0), Shared(Set<String>()))
       // With streams open, libcurl lets requests share a connection once it is there (decision 0045).
       _ = try await client.get("\(raw: server.url)/")
@@ -65,7 +58,7 @@
     ) async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity(), isHTTP2: true)
-      let client = Self.client(lane, authority)
+      let client = lane.client(.trusting(authority.root), .maximumConnectionsPerHost(50))
 
       var names: Set<String> = []
       let folder = try TemporaryFolder()
@@ -85,7 +78,7 @@
     ) async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity(), isHTTP2: true)
-      let client = Self.client(lane, authority, connections: 1)
+      let client = lane.client(.trusting(authority.root), .maximumConnectionsPerHost(1))
 
       let first = try await client.get("\(raw: server.url)/").headers["X-Connection"]
 
@@ -98,7 +91,7 @@
     {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity())
-      let client = Self.client(lane, authority)
+      let client = lane.client(.trusting(authority.root), .maximumConnectionsPerHost(50))
       let first = try await client.get("\(raw: server.url)/")
       #expect(first.httpVersion == .http1_1)
 

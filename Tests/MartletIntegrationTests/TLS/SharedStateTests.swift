@@ -8,14 +8,6 @@
 
   /// What clients with other settings share over real connections, and what they must not (decision 0035).
   @Suite(.hangLimit) struct SharedStateTests {
-    /// A client with a cache and a jar in memory, which those derived from it share.
-    private static func client(_ lane: Lane, _ cache: ResponseCache = .memory()) -> HTTPClient {
-      lane.client {
-        $0.cache = cache
-        $0.cookies = .memory
-      }
-    }
-
     private static func server(_ authority: CertificateAuthority, _ directives: String...) async throws -> NginxServer {
       try await NginxServer(
         try await authority.identity(), "add_header Cache-Control max-age=600;",
@@ -29,7 +21,7 @@
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority, "add_header Set-Cookie \"sid=1; Secure\";")
       let target = RequestTarget(server.url)
-      let parent = Self.client(lane)
+      let parent = lane.client(.cache(.memory()), .cookies(.memory))
       let trusting = parent.derived { $0.tls = .insecureTrustAnything }
       let root = authority.root
       let checking = parent.derived { $0.tls = .customRoots(pem: root) }
@@ -55,7 +47,9 @@
       let target = RequestTarget(server.url)
       let folder = try TemporaryFolder()
       let (directory, root) = (folder.url.appending(path: "cache"), authority.root)
-      func client(_ tls: TLSSettings) -> HTTPClient { Self.client(lane, .disk(directory)).derived { $0.tls = tls } }
+      func client(_ tls: TLSSettings) -> HTTPClient {
+        lane.client(.cache(.disk(directory)), .cookies(.memory)).derived { $0.tls = tls }
+      }
 
       _ = try await client(.insecureTrustAnything).get(target)
       let error = await #expect(throws: HTTPError.self) { try await client(.system).get(target) }
@@ -72,7 +66,7 @@
       let server = try await Self.server(authority, "ssl_verify_client optional_no_ca;")
       let target = RequestTarget(server.url)
       let root = authority.root
-      let parent = Self.client(lane).derived { $0.tls = .customRoots(pem: root) }
+      let parent = lane.client(.cache(.memory()), .cookies(.memory)).derived { $0.tls = .customRoots(pem: root) }
       let pinned = parent.derived { $0.tls.pins = ["sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="] }
       var named: [HTTPClient] = []
       for name in ["ada", "bob"] {
@@ -97,7 +91,7 @@
     @Test(arguments: Lane.engines)
     func `publicAddressesOnly does not serve a cached response from a loopback address`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("secret", headers: ["Cache-Control": "max-age=600"]))
-      let parent = Self.client(lane)
+      let parent = lane.client(.cache(.memory()), .cookies(.memory))
       let guarded = parent.derived { $0.guards = [.publicAddressesOnly] }
 
       _ = try await parent.get(RequestTarget(server.url))
@@ -110,7 +104,7 @@
     @Test(arguments: Lane.engines) func `a response fetched through one proxy is not served through another`(
       _ lane: Lane
     ) async throws {
-      let parent = Self.client(lane)
+      let parent = lane.client(.cache(.memory()), .cookies(.memory))
       var clients: [(HTTPClient, MockServer)] = []
       for name in ["a", "b"] {
         let proxy = try MockServer(.ok(name, headers: ["Cache-Control": "max-age=600"]))
@@ -129,7 +123,7 @@
       _ lane: Lane
     ) async throws {
       let server = try MockServer { .ok($0.header("Host") ?? "", headers: ["Cache-Control": "max-age=600"]) }
-      let client = Self.client(lane)
+      let client = lane.client(.cache(.memory()), .cookies(.memory))
 
       for isStored in [false, true] {
         try await withThrowingTaskGroup(of: (String, HTTPResponse).self) { group in
@@ -185,7 +179,7 @@
         return .data(CodedBodies.gzip, headers: fields)
       }
       let target = RequestTarget(server.url)
-      let client = Self.client(lane)
+      let client = lane.client(.cache(.memory()), .cookies(.memory))
       let (coded, plain) = (RequestOptions.decompression(.off), RequestOptions.decompression(.automatic))
       let range: HTTPHeaders = ["Range": "bytes=2-5"]
       let modes = isCodedFirst ? [coded, plain] : [plain, coded]

@@ -37,7 +37,7 @@
         .pkcs12(plain),
       ]
       for certificate in certificates {
-        let client = TLSTrustTests.client(settings(authority, certificate))
+        let client = Lane.curl.client(.tls(settings(authority, certificate)))
         let response = try await client.get(RequestTarget(server.url))
         #expect(response.headers["X-Client"] == "CN=alice")
       }
@@ -76,7 +76,7 @@
 
       if next == "http/1.1" {
         let good = settings(authority, .pem(certificate: own.certificate, key: own.key))
-        #expect(try await TLSTrustTests.client(good).get(RequestTarget(server.url)).status == 200)
+        #expect(try await Lane.curl.client(.tls(good)).get(RequestTarget(server.url)).status == 200)
       }
       await TLSTrustTests.expectRefusal(settings(authority, nil), server.url, saying: " alert ")
       let bad = settings(authority, .pem(certificate: stranger.certificate, key: stranger.key))
@@ -91,7 +91,7 @@
       for name in ["alice", "bob"] {
         let identity = try await authority.identity(name)
         let tls = settings(authority, .pem(certificate: identity.certificate, key: identity.key))
-        clients.append((name, TLSTrustTests.client(tls)))
+        clients.append((name, Lane.curl.client(.tls(tls))))
       }
 
       let owners = try await withThrowingTaskGroup { group in

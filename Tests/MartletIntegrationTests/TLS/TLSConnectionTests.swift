@@ -6,13 +6,6 @@
   import Testing
 
   @Suite(.needs(.openssl, .nginx), .hangLimit) struct TLSConnectionTests {
-    private func client(_ tls: TLSSettings, connections: Int = 6) -> HTTPClient {
-      Lane.curl.client {
-        $0.tls = tls
-        $0.maximumConnectionsPerHost = connections
-      }
-    }
-
     /// The numbers of the connections that answered, and all values of another field.
     private func answers(
       _ client: HTTPClient, _ url: String, count: Int, field: String = "X-Reused"
@@ -34,7 +27,8 @@
       let server = try await NginxServer(try await authority.identity(), isHTTP2: true)
 
       let found = try await answers(
-        client(.customRoots(pem: authority.root), connections: 50), server.url, count: 50)
+        Lane.curl.client(.tls(.customRoots(pem: authority.root)), .maximumConnectionsPerHost(50)), server.url, count: 50
+      )
 
       #expect(found.versions == ["2"])
       #expect(found.connections.count <= 3)
@@ -70,7 +64,7 @@
 
     @Test(.needs(.curlWithOpenSSL)) func `resumes TLS sessions and reports the handshake time`() async throws {
       let authority = try await CertificateAuthority()
-      let client = client(.customRoots(pem: authority.root))
+      let client = Lane.curl.client(.tls(.customRoots(pem: authority.root)))
       for version in ["-tls1_2", "-tls1_3"] {
         let server = try await OpenSSLServer(try await authority.identity(), version)
         let first = try await client.get(RequestTarget(server.url))
@@ -94,8 +88,8 @@
     @Test func `clients with different trust share no connections or TLS sessions`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity())
-      let insecure = client(.insecureTrustAnything)
-      let strict = client(.customRoots(pem: authority.root))
+      let insecure = Lane.curl.client(.tls(.insecureTrustAnything))
+      let strict = Lane.curl.client(.tls(.customRoots(pem: authority.root)))
 
       var seen: [Set<String>] = [[], []]
       for _ in 0..<5 {
@@ -113,7 +107,7 @@
     @Test func `a client does not reuse connections or TLS sessions after its trust changes`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity())
-      let client = client(.insecureTrustAnything)
+      let client = Lane.curl.client(.tls(.insecureTrustAnything))
       let target = RequestTarget(server.url)
       let before = try await client.get(target)
       let kept = try await client.get(target)
@@ -137,7 +131,7 @@
       let one = try authority.rootPEM
       var many = Data()
       for _ in 0..<500 { many += one }
-      let clients = [client(.customRoots(pem: one)), client(.customRoots(pem: many))]
+      let clients = [Lane.curl.client(.tls(.customRoots(pem: one))), Lane.curl.client(.tls(.customRoots(pem: many)))]
 
       var times: [Duration] = [.seconds(60), .seconds(60)]
       for client in clients { _ = try await client.get(RequestTarget(server.url)) }

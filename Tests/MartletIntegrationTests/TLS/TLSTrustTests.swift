@@ -4,18 +4,17 @@
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   @Suite(.needs(.openssl), .hangLimit) struct TLSTrustTests {
-    static func client(_ tls: TLSSettings, _ lane: Lane = .curl) -> HTTPClient { lane.client { $0.tls = tls } }
-
     /// Expects that a request fails in TLS, in libcurl's words.
     static func expectRefusal(
       _ tls: TLSSettings, _ url: String, saying words: String, headers: HTTPHeaders = [:],
       _ location: SourceLocation = #_sourceLocation
     ) async {
       let error = await #expect(throws: HTTPError.self, sourceLocation: location) {
-        try await client(tls).send(.get(RequestTarget(url), headers: headers))
+        try await Lane.curl.client(.tls(tls)).send(.get(RequestTarget(url), headers: headers))
       }
       #expect(error?.kind == .tls, sourceLocation: location)
       #expect(error?.phase == .connecting, sourceLocation: location)
@@ -38,7 +37,7 @@
         .system(adding: try authority.rootPEM), TLSSettings.insecureTrustAnything,
       ] {
         for lane in Lane.engines {
-          let client = Self.client(tls, lane)
+          let client = lane.client(.tls(tls))
           #expect(try await client.get(RequestTarget(server.url)).status == 200, "\(tls)")
         }
       }
@@ -51,12 +50,12 @@
       // No test has a key of the system's roots.
       let pem = try await CertificateAuthority().rootPEM
 
-      let only = TLSSettings.customRoots(pem: pem).trust.roots
-      let both = try #require(TLSSettings.system(adding: pem).trust.roots)
+      let both = try #require(CurlTLS.systemRoots(and: pem))
 
-      #expect(only == pem)
+      #expect(CurlTLSSettings(.customRoots(pem: pem)).trust == .only(pem))
+      #expect(CurlTLSSettings(.system(adding: pem)).trust == .systemAnd(pem))
       #expect(both.suffix(pem.count) == pem)
-      #expect(TLSSettings.system.trust.roots == nil)
+      #expect(CurlTLSSettings(.system).trust == .system)
     }
 
     @Test func `rejects an expired certificate`() async throws {
@@ -73,7 +72,7 @@
 
       await Self.expectRefusal(.system, server.url, saying: "self-signed certificate")
       await Self.expectRefusal(.customRoots(pem: authority.root), server.url, saying: "self-signed certificate")
-      let client = Self.client(.customRoots(pem: identity.certificate))
+      let client = Lane.curl.client(.tls(.customRoots(pem: identity.certificate)))
       #expect(try await client.get(RequestTarget(server.url)).status == 200)
     }
 
@@ -108,11 +107,11 @@
       let new = try await OpenSSLServer(identity, "-tls1_3")
       var tls = TLSSettings.customRoots(pem: authority.root)
 
-      let client = Self.client(tls)
+      let client = Lane.curl.client(.tls(tls))
       #expect(try await client.get(RequestTarget(old.url)).text.contains("TLSv1.2"))
       #expect(try await client.get(RequestTarget(new.url)).text.contains("TLSv1.3"))
       tls.minimumVersion = .v1_3
-      #expect(try await Self.client(tls).get(RequestTarget(new.url)).status == 200)
+      #expect(try await Lane.curl.client(.tls(tls)).get(RequestTarget(new.url)).status == 200)
       await Self.expectRefusal(tls, old.url, saying: "protocol version")
     }
 
@@ -128,7 +127,7 @@
 
       for pins in [[right], [wrong, right], [right.replacingOccurrences(of: "sha256//", with: "sha256/")]] {
         tls.pins = pins
-        #expect(try await Self.client(tls).get(RequestTarget(server.url)).status == 200)
+        #expect(try await Lane.curl.client(.tls(tls)).get(RequestTarget(server.url)).status == 200)
       }
       tls.pins = [wrong]
       await Self.expectRefusal(tls, server.url, saying: "public key does not match pinned public key")
@@ -143,7 +142,7 @@
       var tls = TLSSettings.insecureTrustAnything
 
       tls.pins = [try await authority.pin(identity)]
-      #expect(try await Self.client(tls).get(RequestTarget(server.url)).status == 200)
+      #expect(try await Lane.curl.client(.tls(tls)).get(RequestTarget(server.url)).status == 200)
       tls.pins = [try await authority.pin(try await authority.selfSigned())]
       await Self.expectRefusal(tls, server.url, saying: "public key does not match pinned public key")
     }
@@ -166,7 +165,7 @@
         named,
       ] {
         let client = HTTPClient {
-          $0.transport = SystemLoader()
+          $0.transport = .systemLoader
           $0.tls = tls
         }
         let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }

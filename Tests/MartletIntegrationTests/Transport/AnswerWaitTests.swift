@@ -18,16 +18,12 @@
       return bytes
     }
 
-    private static func client(_ transport: any Transport) -> HTTPClient {
-      Lane.curl.client { $0.transport = transport }
-    }
-
     @Test(arguments: Lane.engines) func `waits inline for fast responses`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("hello"))
       // However long an answer takes on a busy machine.
       let pace = AnswerPace(patience: 20_000_000, credit: AnswerPace.maximumCredit)
       let transport = WaitingTransport(lane: lane, pace: pace)
-      let client = Self.client(transport)
+      let client = Lane.curl.client(.transport(transport))
 
       for _ in 0..<100 {
         let response = try await client.get(RequestTarget(server.url))
@@ -42,7 +38,7 @@
     @Test(arguments: Lane.engines) func `does not wait inline for slow responses`(_ lane: Lane) async throws {
       let server = try MockServer { (_: RecordedRequest) in .ok("x").delayed(by: .milliseconds(100)) }
       let transport = WaitingTransport(lane: lane, pace: AnswerPace(patience: 1_000, credit: AnswerPace.price))
-      let client = Self.client(transport)
+      let client = Lane.curl.client(.transport(transport))
 
       for _ in 0..<5 { _ = try await client.get(RequestTarget(server.url)) }
 
@@ -54,7 +50,8 @@
       let server = try MockServer { (request: RecordedRequest) in
         request.target == "/slow" ? .ok("late").delayed(by: .milliseconds(60)) : .ok("x")
       }
-      let client = Self.client(WaitingTransport(lane: lane, pace: AnswerPace(patience: 20_000, credit: 64)))
+      let client = Lane.curl.client(
+        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 20_000, credit: 64))))
       _ = try await client.get(RequestTarget(server.url))
 
       for _ in 0..<8 {
@@ -70,7 +67,8 @@
       let server = try MockServer { (request: RecordedRequest) in
         request.target == "/never" ? .hang : .ok("x")
       }
-      let client = Self.client(WaitingTransport(lane: lane, pace: AnswerPace(patience: 100_000, credit: 64)))
+      let client = Lane.curl.client(
+        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 100_000, credit: 64))))
 
       for _ in 0..<3 {
         for _ in 0..<3 { _ = try await client.get(RequestTarget(server.url)) }
@@ -88,7 +86,8 @@
       let server = try MockServer { (request: RecordedRequest) in
         request.target.hasPrefix("/slow") ? .ok("slow").delayed(by: .milliseconds(30)) : .ok("quick")
       }
-      let client = Self.client(WaitingTransport(lane: lane, pace: AnswerPace(patience: 10_000, credit: 64)))
+      let client = Lane.curl.client(
+        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 10_000, credit: 64))))
       _ = try await client.get(RequestTarget(server.url))
 
       let texts = try await withThrowingTaskGroup(of: String?.self) { group in
@@ -113,7 +112,7 @@
         default: .ok("x")
         }
       }
-      let client = Self.client(WaitingTransport(lane: lane))
+      let client = Lane.curl.client(.transport(WaitingTransport(lane: lane)))
       var ends = [0, 0]
 
       for number in 0..<200 {
@@ -134,7 +133,7 @@
       let server = try MockServer { (request: RecordedRequest) in
         .data(Self.bytes(Int(request.target.dropFirst()) ?? 0))
       }
-      let client = Self.client(WaitingTransport(lane: lane))
+      let client = Lane.curl.client(.transport(WaitingTransport(lane: lane)))
       _ = try await client.get(RequestTarget(server.url("/1")))
 
       for count in [0, 1, 16_384, 65_536, 65_537, 262_144, 1_000_003, 4_000_000] {

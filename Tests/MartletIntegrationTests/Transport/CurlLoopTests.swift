@@ -10,19 +10,8 @@
 
   /// What the engine's loop keeps of transfers and connections, and for how long.
   @Suite(.hangLimit) struct CurlLoopTests {
-    private func client(lifetime: Duration = .seconds(3600)) -> HTTPClient {
-      Lane.curl.client {
-        $0.idleConnectionLifetime = lifetime
-        $0.timeout = .unlimited
-      }
-    }
-
-    private func hasThread(_ client: HTTPClient) throws -> Bool {
-      try #require(client.core.settings.transport as? CurlLoader).hasThread
-    }
-
     @Test func `rejects a blocking call on an engine thread`() async throws {
-      let client = client()
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
 
       let error = await withCheckedContinuation { (continuation: CheckedContinuation<(any Error)?, Never>) in
         Thread.detachNewThread {
@@ -47,7 +36,7 @@
       let server = try MockServer { (request: RecordedRequest) in
         request.path == "/large" ? .repeating(piece, count: 512) : .ok("x")
       }
-      let client = client()
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
       let (small, large) = (RequestTarget(server.url("/small")), RequestTarget(server.url("/large")))
       _ = try await client.get(small)
 
@@ -71,7 +60,7 @@
 
     @Test func `releases the body of a finished request`() async throws {
       let server = try MockServer(.ok())
-      let client = client()
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
       let isGone = Shared(false)
       func send() async throws {
         let signal = ReleaseSignal { isGone.withLock { $0 = true } }
@@ -85,7 +74,7 @@
       try await send()
 
       await isGone.wait { $0 }
-      #expect(try hasThread(client))
+      #expect(try client.hasEngineThread())
     }
 
     /// A mebibyte in a few bytes, so that all of it has come before its reader has room for it.
@@ -96,7 +85,7 @@
 
     @Test func `a body decoded after its transfer ended does not keep the thread alive`() async throws {
       let server = try swelling()
-      let client = client(lifetime: .milliseconds(1))
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.milliseconds(1)))
 
       let count = try await client.stream(.get(RequestTarget(server.url))) { response in
         var count = 0
@@ -105,22 +94,22 @@
       }
 
       #expect(count == 1 << 20)
-      #expect(await becomes { (try? hasThread(client)) == false })
+      #expect(await becomes { (try? client.hasEngineThread()) == false })
     }
 
     @Test func `an abandoned encoded body does not keep the thread alive`() async throws {
       let server = try swelling()
-      let client = client(lifetime: .milliseconds(1))
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.milliseconds(1)))
 
       let status = try await client.stream(.get(RequestTarget(server.url))) { $0.status }
 
       #expect(status == .ok)
-      #expect(await becomes { (try? hasThread(client)) == false })
+      #expect(await becomes { (try? client.hasEngineThread()) == false })
     }
 
     @Test func `a cancelled upload of an endless stream does not keep the thread alive`() async throws {
       let server = try MockServer(.ok())
-      let client = client(lifetime: .milliseconds(1))
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.milliseconds(1)))
       let isAsked = Shared(false)
       let silent = AsyncStream<Data> {
         isAsked.withLock { $0 = true }
@@ -133,14 +122,14 @@
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
 
-      #expect(await becomes { (try? hasThread(client)) == false })
+      #expect(await becomes { (try? client.hasEngineThread()) == false })
       #expect(server.requests.isEmpty)
     }
 
     @Test func `connections are closed when their client is released`() async throws {
       let server = try MockServer(.ok("x"))
       func send() async throws {
-        let client = client()
+        let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
         #expect(try await client.get(RequestTarget(server.url)).text == "x")
         #expect(server.openConnections == 1)
       }
@@ -155,7 +144,7 @@
     @Test func `the end of one connection does not end an upload on another`() async throws {
       let first = try MockServer(.ok("x"))
       let second = try MockServer(answering: MockResponse.echo)
-      let client = client()
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
       #expect(try await client.get(RequestTarget(first.url)).text == "x")
       let (pieces, source) = AsyncStream.makeStream(of: Data.self)
       source.yield(Data("begin ".utf8))
@@ -177,7 +166,8 @@
         .ok(), options: .init(earlyAnswer: { _ in .steps([.text(answer), .delay(.milliseconds(50)), .cut]) }))
       let (body, isGone) = UploadPieces.endless()
 
-      let response = try await client().post(RequestTarget(server.url), body: body)
+      let response = try await Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600))).post(
+        RequestTarget(server.url), body: body)
 
       #expect(response.text == "whole")
       #expect(await becomes { isGone() })
@@ -191,7 +181,8 @@
       let (body, isGone) = UploadPieces.endless()
 
       let error = await #expect(throws: HTTPError.self) {
-        try await client().post(RequestTarget(server.url), body: body)
+        try await Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600))).post(
+          RequestTarget(server.url), body: body)
       }
 
       #expect(error?.kind == .connectionLost)
@@ -204,7 +195,8 @@
       defer { server.stop() }
       let (body, isGone) = UploadPieces.endless()
 
-      let response = try await client().post(RequestTarget(server.url), body: body)
+      let response = try await Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600))).post(
+        RequestTarget(server.url), body: body)
 
       #expect(response.status == 413 && response.text == "too large")
       #expect(await becomes { isGone() })
@@ -219,7 +211,7 @@
         await arrivals.wait { $0 == 2 }
         return .ok("x")
       }
-      let client = client()
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
       async let first = client.get(RequestTarget(server.url))
       async let second = client.get(RequestTarget(server.url))
       #expect(try await first.text == "x")
@@ -297,7 +289,7 @@
       async throws
     {
       let server = try MockServer(.ok("x"))
-      let client = client()
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
       for method in [HTTPMethod.get, .head, .get, .delete, .head, .post, .get] {
         _ = try await client.send(HTTPRequest(method, RequestTarget(server.url), headers: ["X-Own": "a"]))
       }
@@ -310,7 +302,7 @@
 
     @Test func `a handle that is set up again sends the same fields`() async throws {
       let server = try MockServer(.ok("x"))
-      let client = client()
+      let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
       for _ in 0..<3 {
         _ = try await client.get(RequestTarget(server.url), options: .httpVersion(.http1_1))
       }

@@ -77,7 +77,7 @@
     @Test func `short requests have no task`() async throws {
       let server = try MockServer(.ok("x"))
       let tasks = CurlSessionTasks(patience: .seconds(600))
-      let client = HTTPClient { $0.transport = PatientTransport(tasks: tasks) }
+      let client = HTTPClient { $0.transport = .loading(with: tasks) }
 
       for _ in 0..<20 { #expect(try await client.get(RequestTarget(server.url)).text == "x") }
 
@@ -89,7 +89,7 @@
       for patience in [DispatchTimeInterval.milliseconds(1), .seconds(600)] {
         let server = try SteppedServer()
         let tasks = CurlSessionTasks(patience: patience)
-        var client: HTTPClient? = HTTPClient { $0.transport = PatientTransport(tasks: tasks) }
+        var client: HTTPClient? = HTTPClient { $0.transport = .loading(with: tasks) }
         let target = server.target
         let reading = try #require(
           client.map { client in Task { try await client.stream(.get(target)) { try await $0.text(upTo: 10) } } })
@@ -106,14 +106,10 @@
     }
   }
 
-  /// The default transport with tasks for what lasts longer or shorter than usual.
-  struct PatientTransport: Transport {
-    let tasks: CurlSessionTasks
-
-    func prepared(for settings: TransportSettings) -> any Transport { CurlSessionLoader(settings, tasks: tasks) }
-
-    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
-      try await prepared(for: TransportSettings()).send(request, context: context)
+  extension Transport where Self == PreparedTransport {
+    /// The default transport with tasks for what lasts longer or shorter than usual.
+    static func loading(with tasks: CurlSessionTasks) -> PreparedTransport {
+      PreparedTransport { CurlSessionLoader($0, tasks: tasks) }
     }
   }
 #endif

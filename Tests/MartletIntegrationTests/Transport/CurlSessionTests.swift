@@ -15,13 +15,9 @@
       try #require(client.core.settings.transport as? CurlSessionLoader)
     }
 
-    /// A client whose requests have tasks, unless they are very quick.
-    private func client(_ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
-      HTTPClient {
-        $0.transport = PatientTransport(tasks: CurlSessionTasks(patience: .milliseconds(1)))
-        configure(&$0)
-      }
-    }
+    /// Requests have tasks, unless they are very quick.
+    private static let tasks: ClientSetting = .transport(
+      .loading(with: CurlSessionTasks(patience: .milliseconds(1))))
 
     /// A session is not released while it knows a task, so its going says that all tasks have ended.
     private func expectEnd(of client: inout HTTPClient?) async throws {
@@ -44,7 +40,7 @@
         return .ok("hello")
       }
       defer { server.stop() }
-      var client: HTTPClient? = client {
+      var client: HTTPClient? = HTTPClient(Self.tasks) {
         $0.maximumConnectionsPerHost = 32
         $0.retry = .off
       }
@@ -86,7 +82,7 @@
     @Test func `cancelAll ends 200 unanswered requests`() async throws {
       let server = try MockServer(.hang)
       defer { server.stop() }
-      var client: HTTPClient? = client {
+      var client: HTTPClient? = HTTPClient(Self.tasks) {
         $0.maximumConnectionsPerHost = 200
         $0.maximumConnections = 200
       }
@@ -217,7 +213,7 @@
         .status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\""], body: "who?").delayed(by: .milliseconds(20))
       }
       defer { server.stop() }
-      var client: HTTPClient? = client()
+      var client: HTTPClient? = HTTPClient(Self.tasks)
       for method in [HTTPMethod.get, "get", .head, .post, "X-Y"] {
         let response = try await client?.send(
           HTTPRequest(method, RequestTarget(server.url("/a?b=[%5D]"))), options: .accepts(.any))
@@ -295,18 +291,6 @@
 
     // MARK: Without libcurl
 
-    private struct WithoutLibcurl: Transport {
-      let notice: Notice
-
-      func prepared(for settings: TransportSettings) -> any Transport {
-        CurlSessionLoader(settings, problem: { "no libcurl was found" }, notice: notice)
-      }
-
-      func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
-        try await prepared(for: TransportSettings()).send(request, context: context)
-      }
-    }
-
     @Test func `falls back to the system loader without libcurl and reports that once`() async throws {
       let server = try MockServer(.ok("hello"))
       defer { server.stop() }
@@ -314,7 +298,8 @@
       let notice = Notice { line in lines.withLock { $0.append(line) } }
 
       for _ in 0..<2 {
-        let client = HTTPClient { $0.transport = WithoutLibcurl(notice: notice) }
+        let client = HTTPClient(
+          PreparedTransport { CurlSessionLoader($0, problem: { "no libcurl was found" }, notice: notice) })
         for _ in 0..<2 { #expect(try await client.get(RequestTarget(server.url)).text == "hello") }
         #expect(try loader(of: client).tasks.session == nil)
       }

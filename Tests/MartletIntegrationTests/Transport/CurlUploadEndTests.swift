@@ -176,7 +176,7 @@
       let retrying = client.derived {
         $0.retry = .custom { _, _ in .zero }
         $0.attemptMiddleware = [
-          Redirecting { request in
+          .changing { request in
             let url = "http://127.0.0.1:\(port.withLock { $0 })/"
             port.withLock { $0 = server.port }
             request.target = RequestTarget(url)
@@ -226,19 +226,6 @@
 
       #expect(try await client.post(RequestTarget(server.url), body: body).text == "read")
       #expect(server.requests.map(\.method) == ["POST", "GET"])
-    }
-  }
-
-  private struct Redirecting: Middleware {
-    let change: @Sendable (inout HTTPRequest) -> Void
-
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext,
-      next: MiddlewareNext
-    ) async throws -> StreamedResponse {
-      var request = request
-      change(&request)
-      return try await next(request)
     }
   }
 #endif

@@ -50,12 +50,7 @@
       }
     }
 
-    private func client(_ lane: Lane) -> HTTPClient {
-      lane.client {
-        $0.timeout = .unlimited
-        $0.options.expectsContinue = false
-      }
-    }
+    private static let settings: ClientSetting = [.timeout(.unlimited), .expectsContinue(false)]
 
     /// A server of HTTP/2 and a client of it, without limits.
     private static func pair(_ lane: Lane) async throws -> (HTTP2Server, HTTPClient) {
@@ -80,7 +75,7 @@
 
     @Test(arguments: Lane.engines, Upload.allCases)
     func `an early response is delivered and ends the upload`(_ lane: Lane, _ upload: Upload) async throws {
-      let client = client(lane)
+      let client = lane.client(Self.settings)
       for status in [200, 204, 413] {
         for framing in status == 204 ? [.length] : Framing.allCases {
           for pause in [nil, 0, 5] as [Int?] {
@@ -112,7 +107,7 @@
 
     @Test(arguments: Lane.engines, Upload.allCases)
     func `a truncated early response is an error`(_ lane: Lane, _ upload: Upload) async throws {
-      let client = client(lane)
+      let client = lane.client(Self.settings)
       for framing in [Framing.length, .chunked] {
         let answer = framing.answer(200)
         for cut in [1, 3, 11, answer.utf8.count - 20, answer.utf8.count] {
@@ -137,7 +132,7 @@
     func `an early response is delivered even if the server then resets the connection`(_ lane: Lane, _ upload: Upload)
       async throws
     {
-      let client = client(lane)
+      let client = lane.client(Self.settings)
       for number in 0..<Stress.count(12, full: upload == .silent ? 300 : 100) {
         let server = try SteppedServer()
         async let answered = client.post(server.target, body: upload.body().body)
@@ -166,7 +161,7 @@
       let server = try SteppedServer()
       let (pieces, source) = AsyncStream.makeStream(of: Data.self)
       source.yield(Data("first".utf8))
-      async let answered = client(lane).post(server.target, body: .stream(pieces))
+      async let answered = lane.client(Self.settings).post(server.target, body: .stream(pieces))
 
       try await server.request()
       try await server.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegin\r\n")
@@ -188,7 +183,7 @@
           let head = "HTTP/1.1 200 OK\r\n"
           let isSent = Gate()
           let request = HTTPRequest.post(server.target, body: upload.body().body)
-          async let count = client(lane).stream(request) { response in
+          async let count = lane.client(Self.settings).stream(request) { response in
             await isSent.pass()
             try await Task.sleep(for: .milliseconds(20))
             var count = 0
@@ -246,7 +241,7 @@
       async throws
     {
       let server = try MockServer(answering: { _ in .ok("whole") })
-      let client = client(lane)
+      let client = lane.client(Self.settings)
 
       for size in [1, 100_000, 1] {
         let body = HTTPBody.stream(UploadPieces(Data(count: size), count: 3))

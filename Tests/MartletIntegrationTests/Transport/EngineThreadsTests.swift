@@ -37,20 +37,13 @@
       #expect(load.value == 0)
     }
 
-    private static func client(_ lane: Lane, _ count: Int, idle lifetime: Duration? = nil) -> HTTPClient {
-      lane.client {
-        $0.engineThreads = count
-        if let lifetime { $0.idleConnectionLifetime = lifetime }
-      }
-    }
-
     private static func loader(_ client: HTTPClient) throws -> CurlLoader {
       try #require(client.core.settings.transport as? CurlLoader)
     }
 
     @Test func `sequential requests use one thread and one connection`() async throws {
       let server = try MockServer(.ok("here"))
-      let client = Self.client(.curl, 4)
+      let client = Lane.curl.client(.engineThreads(4))
 
       for number in 0..<20 {
         let answer = try await client.get(RequestTarget(server.url("/\(number)")))
@@ -67,7 +60,7 @@
       let server = try MockServer { (request: RecordedRequest) in
         request.path == "/again" ? .ok(request.path) : .ok(request.path).delayed(by: .seconds(1))
       }
-      let client = Self.client(.curl, 3, idle: .milliseconds(500))
+      let client = Lane.curl.client(.engineThreads(3), .idleConnectionLifetime(.milliseconds(500)))
       let loader = try Self.loader(client)
 
       let tasks = (0..<6).map { number in

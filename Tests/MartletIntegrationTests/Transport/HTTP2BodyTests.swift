@@ -110,6 +110,52 @@
       #expect(await becomes { client.activity.current.running.isEmpty })
     }
 
+    /// libcurl 7.88 wants to write all the time, and 8.14 if only the window of the connection is used up.
+    @Test(.needsHTTP2Server, .ownThreads, arguments: Lane.engines, [false, true])
+    func `uploads that wait for a window use almost no processor time`(_ lane: Lane, isShared: Bool) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity())
+      await #expect(processExitsWith: .success) {
+        [lane = lane as Lane, isShared = isShared as Bool, url = server.url as String, root = authority.root as URL] in
+        let client = lane.client {
+          $0.tls = .customRoots(pem: root)
+          $0.timeout = .unlimited
+        }
+        let body = Self.bytes(100_000)
+        _ = try await client.get(HTTP2Server.target(url, 0, ["end"]))
+        let handles = (1...(isShared ? 3 : 1)).map {
+          client.start(.post(HTTP2Server.target(url, $0, ["end"]), body: .data(body)))
+        }
+        if isShared {
+          // The last request of the connection, whose handle is released.
+          let other = client.start(.get(HTTP2Server.target(url, 9, ["wait:0"])))
+          try await Task.sleep(for: .milliseconds(100))
+          other.cancel()
+        }
+        try await Task.sleep(for: .milliseconds(300))
+        let before = ProcessFacts.processorTime
+        try await Task.sleep(for: .seconds(1))
+        let spent = ProcessFacts.processorTime - before
+        #expect(handles.allSatisfy { $0.isAlive })
+        #expect(isSanitized || spent < .milliseconds(200), "\(spent)")
+        client.cancelAll()
+      }
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines, [0, 20])
+    func `an upload resumes when the server grants a window`(_ lane: Lane, milliseconds: Int) async throws {
+      let (server, client) = try await Self.pair(lane)
+      let body = Self.bytes(500_000)
+      var sum = Sum()
+      sum.add(body)
+
+      let response = try await client.post(
+        server.target(1, ["grant:\(milliseconds)", "head", "last:read"]), body: .data(body))
+
+      #expect(response.text == "read")
+      #expect(response.headers["x-body"] == sum.text)
+    }
+
     /// What libcurl writes of a stream that was reset tells it nothing.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [0, 8])
     func `a stream reset ends an upload while the socket is full`(_ lane: Lane, code: Int) async throws {

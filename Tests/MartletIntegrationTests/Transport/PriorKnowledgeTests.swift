@@ -7,15 +7,11 @@
 
   /// HTTP/2 without TLS.
   @Suite(.needs(.http2), .hangLimit) struct PriorKnowledgeTests {
-    private static func client(_ lane: Lane) -> HTTPClient {
-      lane.client { $0.options.httpVersion = .http2PriorKnowledge }
-    }
-
     @Test(.needsHTTP2Server, arguments: Lane.engines) func `uses HTTP/2 from the first byte`(
       _ lane: Lane
     ) async throws {
       let server = try await HTTP2Server()
-      let client = Self.client(lane)
+      let client = lane.client(.httpVersion(.http2PriorKnowledge))
 
       let first = try await client.get(server.target(1, ["head:200:x-a=b", "data:ok", "trailer:x-sum=1"]))
       let second = try await client.post(server.target(2, ["head", "last:again"]), body: .text("body"))
@@ -31,7 +27,7 @@
       _ lane: Lane
     ) async throws {
       let server = try await HTTP2Server()
-      let client = Self.client(lane)
+      let client = lane.client(.httpVersion(.http2PriorKnowledge))
 
       for number in 100..<102 {
         let other = try await client.get(server.target(number, ["head", "last:ok"]))
@@ -56,7 +52,8 @@
       continuation.yield(Data("a".utf8))
       let steps = ["early", "head:413:content-length=4", "wait:20", "data:no", "wait:20", "last:ne"]
 
-      let response = try await Self.client(lane).post(server.target(1, steps), body: .stream(upload))
+      let response = try await lane.client(.httpVersion(.http2PriorKnowledge)).post(
+        server.target(1, steps), body: .stream(upload))
 
       #expect(response.status == .contentTooLarge && response.text == "none")
       #expect(server.count(of: 1) == 1)
@@ -70,7 +67,7 @@
       let server = try await NginxServer(
         listening: "http2", "add_header X-Version $server_protocol;",
         "location / { return 200 ok; }")
-      let client = Self.client(lane)
+      let client = lane.client(.httpVersion(.http2PriorKnowledge))
 
       let responses = try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
         for _ in 0..<40 { group.addTask { try await client.get(RequestTarget(server.url)) } }
@@ -114,7 +111,7 @@
         try await closing.request()
         closing.close()
       }
-      let client = Self.client(lane)
+      let client = lane.client(.httpVersion(.http2PriorKnowledge))
 
       let errors = [
         await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(answering.url)) },
@@ -155,7 +152,7 @@
 
       let first = await #expect(throws: HTTPError.self) { try await proxied.get("http://a.test/") }
       let second = await #expect(throws: HTTPError.self) {
-        try await Self.client(lane).post(RequestTarget(server.url), body: body)
+        try await lane.client(.httpVersion(.http2PriorKnowledge)).post(RequestTarget(server.url), body: body)
       }
 
       #expect(first?.kind == .unsupported && second?.kind == .unsupported)

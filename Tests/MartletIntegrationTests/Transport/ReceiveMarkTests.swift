@@ -20,20 +20,22 @@
       }
     }
 
-    /// A client that takes each large body for one that comes fast.
-    private static func client(_ lane: Lane) -> HTTPClient {
-      HTTPClient {
-        $0.transport = EagerTransport(lane: lane)
-        $0.retry = .off
-        $0.cache = .off
-        $0.timeout.idle = .seconds(600)
+    private static func eager(_ lane: Lane) -> PreparedTransport {
+      PreparedTransport { settings in
+        var settings = settings
+        settings.receiveMarks = ReceiveMarks(turns: 1, patience: 20_000)
+        return lane.transport.prepared(for: settings)
       }
     }
+
+    private static let settings: ClientSetting = [
+      .retry(.off), .cache(.off), ClientSetting { $0.timeout.idle = .seconds(600) },
+    ]
 
     @Test(arguments: Lane.engines) func `delivers all bytes of a fast streamed body`(_ lane: Lane) async throws {
       let blocks = 48
       let server = try Self.server(blocks: blocks, rest: "the end", then: [])
-      let client = Self.client(lane)
+      let client = HTTPClient(Self.eager(lane), Self.settings)
       var expected = Data()
       for _ in 0..<blocks { expected += Self.block }
       expected += Data("the end".utf8)
@@ -58,7 +60,7 @@
     {
       let blocks = 48
       let server = try Self.server(blocks: blocks, rest: "so far", then: [.hang])
-      let client = Self.client(lane)
+      let client = HTTPClient(Self.eager(lane), Self.settings)
 
       for _ in 0..<5 {
         let tail = try await client.stream(.get(RequestTarget(server.url("/large")))) { response in
@@ -80,7 +82,7 @@
 
     @Test(arguments: Lane.engines) func `detects a connection that ends within the body`(_ lane: Lane) async throws {
       let server = try Self.server(blocks: 48, rest: "cut", then: [.cut])
-      let client = Self.client(lane)
+      let client = HTTPClient(Self.eager(lane), Self.settings)
 
       for _ in 0..<5 {
         let error = await #expect(throws: HTTPError.self) {
@@ -94,7 +96,7 @@
 
     @Test(arguments: Lane.engines) func `delivers all bytes of a fast collected body`(_ lane: Lane) async throws {
       let server = try Self.server(blocks: 48, rest: "the end", then: [])
-      let client = Self.client(lane)
+      let client = HTTPClient(Self.eager(lane), Self.settings)
 
       // Whether a turn brings much, the machine decides; what follows from that, `ReceiveMarksTests`.
       for _ in 0..<5 {
@@ -103,20 +105,6 @@
         #expect(String(decoding: body.suffix(7), as: UTF8.self) == "the end")
       }
       #expect(server.connectionCount == 1)
-    }
-  }
-
-  private struct EagerTransport: Transport {
-    let lane: Lane
-
-    func prepared(for settings: TransportSettings) -> any Transport {
-      var settings = settings
-      settings.receiveMarks = ReceiveMarks(turns: 1, patience: 20_000)
-      return lane.transport.prepared(for: settings)
-    }
-
-    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
-      try await prepared(for: TransportSettings()).send(request, context: context)
     }
   }
 #endif

@@ -9,21 +9,12 @@
   @Suite(.hangLimit, .ownThreads, .needs(.loopbackAliases)) struct SeveralAddressesTests {
     private static let refused = (4...11).map { "127.0.0.\($0)" }
 
-    private func client(
-      _ lane: Lane, _ addresses: [String],
-      _ change: @escaping @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-    ) -> HTTPClient {
-      lane.client {
-        $0.resolve = ["several.example": addresses]
-        // Half of it for a silent address would exceed the limit of the test.
-        $0.options.timeout.connect = .seconds(300)
-        change(&$0)
-      }
-    }
+    // Half of it for a silent address would exceed the limit of the test.
+    private static let patience = ClientSetting { $0.options.timeout.connect = .seconds(300) }
 
     @Test(arguments: Lane.engines) func `eight refused addresses before one that responds`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("here"))
-      let client = client(lane, Self.refused + ["127.0.0.1"])
+      let client = lane.client(.resolve(["several.example": Self.refused + ["127.0.0.1"]]), Self.patience)
 
       let response = try await client.get("http://several.example:\(server.port)/")
 
@@ -36,7 +27,8 @@
       let port = server.stopAndHoldPort()
 
       let error = await #expect(throws: HTTPError.self) {
-        try await client(lane, Self.refused).get("http://several.example:\(server.port)/")
+        try await lane.client(.resolve(["several.example": Self.refused]), Self.patience).get(
+          "http://several.example:\(server.port)/")
       }
 
       #expect(error?.kind == .cannotConnect)
@@ -46,7 +38,8 @@
     @Test(arguments: Lane.engines) func `silent addresses before one that responds`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("here"))
       let silent = [try BlackHole(port: server.port, host: 2), try BlackHole(port: server.port, host: 3)]
-      let client = client(lane, ["127.0.0.2", "127.0.0.4", "127.0.0.3", "127.0.0.1"])
+      let client = lane.client(
+        .resolve(["several.example": ["127.0.0.2", "127.0.0.4", "127.0.0.3", "127.0.0.1"]]), Self.patience)
 
       let first = try await client.get("http://several.example:\(server.port)/")
       let second = try await client.post("http://several.example:\(server.port)/", body: .text("a"))
@@ -61,7 +54,7 @@
     @Test(arguments: Lane.engines) func `silent addresses for many requests at once`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("here"))
       let silent = try BlackHole(port: server.port, host: 2)
-      let client = client(lane, ["127.0.0.2", "127.0.0.1"])
+      let client = lane.client(.resolve(["several.example": ["127.0.0.2", "127.0.0.1"]]), Self.patience)
 
       let texts = try await withThrowingTaskGroup(of: String?.self) { group in
         for _ in 0..<20 { group.addTask { try await client.get("http://several.example:\(server.port)/").text } }
@@ -79,7 +72,9 @@
       let server = try await NginxServer(try await authority.identity(for: "DNS:several.example"), isHTTP2: true)
       let port = try #require(URL(string: server.url)?.port)
       let silent = try BlackHole(port: port, host: 2)
-      let client = client(lane, ["127.0.0.2", "127.0.0.1"]) { $0.tls = .customRoots(pem: root) }
+      let client = lane.client(.resolve(["several.example": ["127.0.0.2", "127.0.0.1"]]), Self.patience) {
+        $0.tls = .customRoots(pem: root)
+      }
 
       let first = try await client.get("https://several.example:\(port)/")
       let second = try await client.get("https://several.example:\(port)/")
@@ -92,7 +87,7 @@
     @Test(arguments: Lane.engines) func `a proxy with a silent address`(_ lane: Lane) async throws {
       let proxy = try MockServer(.ok("through"))
       let silent = try BlackHole(port: proxy.port, host: 2)
-      let client = client(lane, []) {
+      let client = lane.client(.resolve(["several.example": []]), Self.patience) {
         $0.resolve = ["proxy.example": ["127.0.0.2", "127.0.0.1"]]
         $0.proxy = .proxy(Proxy("http://proxy.example:\(proxy.port)"))
       }
@@ -106,7 +101,7 @@
     @Test(arguments: Lane.engines) func `an address that is not allowed is not tried`(_ lane: Lane) async throws {
       let server = try MockServer(.ok())
       let silent = try BlackHole(port: server.port, host: 2)
-      let client = client(lane, ["127.0.0.2", "127.0.0.1"]) {
+      let client = lane.client(.resolve(["several.example": ["127.0.0.2", "127.0.0.1"]]), Self.patience) {
         $0.guards = [.publicAddressesOnly(except: ["127.0.0.2"])]
         $0.options.timeout.connect = .seconds(1)
       }
@@ -124,7 +119,7 @@
       async throws
     {
       let server = try MockServer(.ok("here"))
-      let client = client(lane, Self.refused + ["127.0.0.1"]) {
+      let client = lane.client(.resolve(["several.example": Self.refused + ["127.0.0.1"]]), Self.patience) {
         $0.guards = [.publicAddressesOnly(except: ["127.0.0.1"])]
       }
 

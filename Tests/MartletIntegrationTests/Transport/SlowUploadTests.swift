@@ -25,13 +25,10 @@
         try await SlowReader(version, isDeaf: isDeaf, isSecure ? authority.identity() : nil)
       }
 
-      func client(_ authority: CertificateAuthority, idle: Duration) -> HTTPClient {
-        lane.client { [root = authority.root] in
-          $0.tls = .customRoots(pem: root)
-          $0.timeout = TimeoutPolicy(connect: nil, idle: idle, total: nil)
-          $0.options.expectsContinue = false
-        }
-      }
+    }
+
+    private static func idle(_ limit: Duration) -> TimeoutPolicy {
+      TimeoutPolicy(connect: nil, idle: limit, total: nil)
     }
 
     @Test(arguments: Case.all, [600_000, 6_000_000])
@@ -39,8 +36,9 @@
       let authority = try await CertificateAuthority()
       let server = try await what.server(isDeaf: false, authority)
 
-      let response = try await what.client(authority, idle: .seconds(isSanitized ? 5 : 3)).post(
-        server.target, body: .data(Data(count: size)))
+      let response = try await what.lane.client(
+        .trusting(authority.root), .timeout(Self.idle(.seconds(isSanitized ? 5 : 3))), .expectsContinue(false)
+      ).post(server.target, body: .data(Data(count: size)))
 
       #expect(response.text == "\(size)")
       #expect(response.httpVersion == (what.version == .http2 ? .http2 : .http1_1))
@@ -51,7 +49,9 @@
       let server = try await what.server(isDeaf: true, authority)
 
       let error = await #expect(throws: HTTPError.self) {
-        try await what.client(authority, idle: .seconds(1)).post(server.target, body: .data(Data(count: 6_000_000)))
+        try await what.lane.client(.trusting(authority.root), .timeout(Self.idle(.seconds(1))), .expectsContinue(false))
+          .post(
+            server.target, body: .data(Data(count: 6_000_000)))
       }
 
       #expect(error?.kind == .timedOut && error?.phase == .sending)

@@ -23,18 +23,10 @@ extension URLSessionTests {
       }
     }
 
-    private func client(_ loader: URLSessionTransport.Loader) -> HTTPClient {
-      HTTPClient {
-        $0.transport = .urlSession(loader: loader)
-        $0.retry = .off
-        $0.maximumConnectionsPerHost = 16
-      }
-    }
-
     @Test(arguments: URLSessionTests.loaders)
     func `ends an unanswered request and closes its connection`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.hang)
-      let client = client(loader)
+      let client = HTTPClient(.urlSession(loader: loader), .retry(.off), .maximumConnectionsPerHost(16))
       let task = Task { try await client.get(RequestTarget(server.url), options: .timeout(.unlimited)) }
       _ = await server.waitForRequests(1)
 
@@ -49,7 +41,7 @@ extension URLSessionTests {
     @Test(arguments: Peer.allCases, URLSessionTests.loaders)
     private func `survives many cancellations`(_ peer: Peer, _ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(peer.response)
-      let client = client(loader)
+      let client = HTTPClient(.urlSession(loader: loader), .retry(.off), .maximumConnectionsPerHost(16))
       var generator = SystemRandomNumberGenerator()
       let count = Stress.count(60, full: 1_000)
 
@@ -78,7 +70,7 @@ extension URLSessionTests {
     @Test(arguments: URLSessionTests.loaders)
     func `cancels all requests that wait for a connection`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.hang)
-      let client = client(loader)
+      let client = HTTPClient(.urlSession(loader: loader), .retry(.off), .maximumConnectionsPerHost(16))
 
       let handles = (0..<200).map { _ in client.start(.get(RequestTarget(server.url)), options: .coalesces(false)) }
       #expect(await server.waitForRequests(16))

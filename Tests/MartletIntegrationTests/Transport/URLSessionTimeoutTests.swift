@@ -7,20 +7,13 @@ import Testing
 
 extension URLSessionTests {
   @Suite(.hangLimit) struct TimeoutTests {
-    private func client(_ loader: URLSessionTransport.Loader) -> HTTPClient {
-      HTTPClient {
-        $0.transport = .urlSession(loader: loader)
-        $0.retry = .off
-      }
-    }
-
     /// What a request throws that nothing but a limit can end, and after how long.
     private func timeOut(
       _ url: String, _ options: RequestOptions, body: HTTPBody? = nil, _ loader: URLSessionTransport.Loader
     ) async -> (error: HTTPError?, elapsed: Duration) {
       let start = ContinuousClock.now
       let error = await #expect(throws: HTTPError.self) {
-        try await client(loader).send(
+        try await HTTPClient(.urlSession(loader: loader), .retry(.off)).send(
           HTTPRequest(body == nil ? .get : .put, RequestTarget(url), body: body), options: options)
       }
       return (error, ContinuousClock.now - start)
@@ -55,7 +48,7 @@ extension URLSessionTests {
     func `does not apply the connect limit to a slow response`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try SteppedServer()
       let clock = TestClock(advancing: .manually)
-      let client = client(loader).derived { $0.clock = clock }
+      let client = HTTPClient(.urlSession(loader: loader), .retry(.off)).derived { $0.clock = clock }
       let options = RequestOptions.timeout(TimeoutPolicy(connect: .seconds(10), idle: nil, total: nil))
       let task = Task { try await client.get(server.target, options: options) }
 
@@ -112,7 +105,7 @@ extension URLSessionTests {
     private func beginBody(
       _ loader: URLSessionTransport.Loader, _ clock: TestClock, _ server: SteppedServer, _ received: Shared<Int64>
     ) async throws -> Task<Int, any Error> {
-      let client = client(loader).derived { $0.clock = clock }
+      let client = HTTPClient(.urlSession(loader: loader), .retry(.off)).derived { $0.clock = clock }
       let options = RequestOptions.timeout(TimeoutPolicy(idle: .seconds(600), total: nil)).onProgress { now in
         received.withLock { $0 = now.received }
       }
@@ -167,7 +160,7 @@ extension URLSessionTests {
     func `interim responses reset the idle limit`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try SteppedServer()
       let clock = TestClock(advancing: .manually)
-      let client = client(loader).derived { $0.clock = clock }
+      let client = HTTPClient(.urlSession(loader: loader), .retry(.off)).derived { $0.clock = clock }
       let options = RequestOptions.timeout(TimeoutPolicy(idle: .seconds(600), total: nil))
       let hint = "HTTP/1.1 103 Early Hints\r\n\r\n"
       let task = Task { try await client.get(server.target, options: options) }

@@ -7,18 +7,12 @@ import Testing
 
 extension URLSessionTests {
   @Suite(.hangLimit) struct TransportTests {
-    private func client(_ loader: URLSessionTransport.Loader) -> HTTPClient {
-      HTTPClient {
-        $0.transport = .urlSession(loader: loader)
-        $0.retry = .off
-      }
-    }
-
     @Test(arguments: URLSessionTests.loaders)
     func `gets a response with its header fields and body`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok("hello", headers: ["X-One": "1"]))
 
-      let response = try await client(loader).get(RequestTarget(server.url("/a?b=c")))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(
+        RequestTarget(server.url("/a?b=c")))
 
       #expect(response.status == .ok)
       #expect(response.text == "hello")
@@ -29,7 +23,7 @@ extension URLSessionTests {
     @Test func `sends the request's header fields in place of the loader's defaults`() async throws {
       let server = try MockServer(.ok())
 
-      _ = try await client(.system).send(
+      _ = try await HTTPClient(.urlSession(loader: .system), .retry(.off)).send(
         HTTPRequest(
           .post, RequestTarget(server.url("/")),
           headers: [
@@ -56,7 +50,8 @@ extension URLSessionTests {
     func `sends Accept-Encoding: identity with a Range`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok())
 
-      _ = try await client(loader).get(RequestTarget(server.url), headers: ["Range": "bytes=1-"])
+      _ = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(
+        RequestTarget(server.url), headers: ["Range": "bytes=1-"])
 
       #expect(server.requests.first?.header("Accept-Encoding") == "identity")
     }
@@ -68,7 +63,8 @@ extension URLSessionTests {
     func `returns a 401 with its body`(_ challenge: String, _ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.status(401, headers: ["WWW-Authenticate": challenge], body: "who are you?"))
 
-      let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(
+        RequestTarget(server.url), options: .accepts(.any))
 
       #expect(response.status == .unauthorized)
       #expect(response.text == "who are you?")
@@ -81,7 +77,9 @@ extension URLSessionTests {
       let body = Data(repeating: 1, count: 300_000)
       let server = try MockServer(.data(body, status: 401, headers: ["WWW-Authenticate": "Basic realm=\"a\""]))
 
-      let count = try await client(loader).stream(.get(RequestTarget(server.url)), options: .accepts(.any)) {
+      let count = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).stream(
+        .get(RequestTarget(server.url)), options: .accepts(.any)
+      ) {
         response in
         var count = 0
         for try await piece in response.body { count += piece.count }
@@ -101,7 +99,7 @@ extension URLSessionTests {
           "Set-Cookie": "😀😀=a", "Set-Cookie": "e\u{301}=b; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "Set-Cookie": "c=d",
         ]))
 
-      let response = try await client(loader).get(RequestTarget(server.url))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(RequestTarget(server.url))
 
       #expect(
         response.headers[all: "Set-Cookie"] == ["😀😀=a", "e\u{301}=b; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "c=d"])
@@ -110,7 +108,7 @@ extension URLSessionTests {
     @Test(arguments: URLSessionTests.loaders)
     func `neither stores nor sends cookies`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok(headers: ["Set-Cookie": "a=1"]))
-      let client = client(loader).derived { $0.cookies = .off }
+      let client = HTTPClient(.urlSession(loader: loader), .retry(.off)).derived { $0.cookies = .off }
 
       _ = try await client.get(RequestTarget(server.url))
       _ = try await client.get(RequestTarget(server.url))
@@ -126,7 +124,8 @@ extension URLSessionTests {
         request.path == "/from" ? .redirect(to: "/to", status: status) : MockResponse.echo(request)
       }
 
-      let response = try await client(loader).post(RequestTarget(server.url("/from")), body: .text("hello"))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).post(
+        RequestTarget(server.url("/from")), body: .text("hello"))
 
       #expect(response.headers["X-Target"] == "/to")
       #expect(response.headers["X-Method"] == (status < 304 ? "GET" : "POST"))
@@ -139,7 +138,8 @@ extension URLSessionTests {
     {
       let server = try MockServer(.status(302, headers: ["Location": location], body: "moved"))
 
-      let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any).redirects(.off))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(
+        RequestTarget(server.url), options: .accepts(.any).redirects(.off))
 
       #expect(response.status == .found)
       #expect(response.headers["Location"] == location || location.isEmpty)
@@ -149,7 +149,8 @@ extension URLSessionTests {
     func `returns a redirect without a Location`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.status(302, body: "moved"))
 
-      let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(
+        RequestTarget(server.url), options: .accepts(.any))
 
       #expect(response.status == .found)
     }
@@ -163,7 +164,7 @@ extension URLSessionTests {
           HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi
           """))
 
-      let response = try await client(loader).get(RequestTarget(server.url))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(RequestTarget(server.url))
 
       #expect(response.status == .ok)
       #expect(response.text == "hi")
@@ -178,8 +179,8 @@ extension URLSessionTests {
       let coded = Data(base64Encoded: "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==") ?? Data()
       let server = try MockServer(.data(coded, headers: ["Content-Encoding": "gzip", "ETag": "\"a\""]))
 
-      let response = try await client(loader).get(RequestTarget(server.url))
-      let head = try await client(loader).send(.head(RequestTarget(server.url)))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(RequestTarget(server.url))
+      let head = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).send(.head(RequestTarget(server.url)))
 
       #expect(response.text == "hello")
       #expect(response.headers["Content-Encoding"] == nil)
@@ -196,7 +197,9 @@ extension URLSessionTests {
       ]
 
       for request in requests {
-        let error = await #expect(throws: HTTPError.self) { try await client(.system).send(request) }
+        let error = await #expect(throws: HTTPError.self) {
+          try await HTTPClient(.urlSession(loader: .system), .retry(.off)).send(request)
+        }
         #expect(error?.kind == .unsupported)
       }
 
@@ -281,7 +284,8 @@ extension URLSessionTests {
       let server = try MockServer(Self.paced(megabytes: 1 << 11))
 
       let error = await #expect(throws: HTTPError.self) {
-        try await client(.system).stream(.get(RequestTarget(server.url))) { response in
+        try await HTTPClient(.urlSession(loader: .system), .retry(.off)).stream(.get(RequestTarget(server.url))) {
+          response in
           var iterator = response.body.makeAsyncIterator()
           _ = try await iterator.next()
           _ = await server.wait { $0.openConnections == 0 }
@@ -298,7 +302,8 @@ extension URLSessionTests {
       let size = Stress.count(80 << 20, full: 128 << 20)
       let server = try MockServer(.repeating(Data(count: 1 << 16), count: size >> 16))
 
-      let response = try await client(loader).get(RequestTarget(server.url), options: .maximumBodyBytes(1 << 28))
+      let response = try await HTTPClient(.urlSession(loader: loader), .retry(.off)).get(
+        RequestTarget(server.url), options: .maximumBodyBytes(1 << 28))
 
       #expect(response.body.count == size)
     }

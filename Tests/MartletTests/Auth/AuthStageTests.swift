@@ -8,19 +8,7 @@ import Testing
 @Suite(.hangLimit) struct AuthStageTests {
   private static let basic = #"Basic realm="b""#
 
-  private static func client(
-    _ transport: StubTransport, _ authenticator: (any Authenticator)? = nil,
-    _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.baseURL = "http://a.test"
-      $0.clock = TestClock()
-      $0.accepts = .any
-      $0.authenticators[.baseURL] = authenticator
-      configure(&$0)
-    }
-  }
+  private static let settings: ClientSetting = [.baseURL("http://a.test"), .accepts(.any)]
 
   // MARK: Basic and Bearer
 
@@ -33,7 +21,8 @@ import Testing
     user: String, password: String, expected: String
   ) async throws {
     let transport = AuthServer.accepting(expected, challenge: #"Basic realm="foo", charset="UTF-8""#)
-    let client = Self.client(transport, .basic(user: user, password: password))
+    let client = HTTPClient.onTestClock(
+      transport, Self.settings, .authenticator(.basic(user: user, password: password)))
 
     let first = try await client.get("/1")
     let second = try await client.get("/2")
@@ -47,8 +36,9 @@ import Testing
 
   @Test func `sends preemptive and bearer credentials before any challenge`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = Self.client(transport, .basic(user: "u", password: "p", isSentUnasked: true))
-    let bearer = Self.client(transport, .bearer("mF_9.B5f-4.1JqM"))
+    let client = HTTPClient.onTestClock(
+      transport, Self.settings, .authenticator(.basic(user: "u", password: "p", isSentUnasked: true)))
+    let bearer = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.bearer("mF_9.B5f-4.1JqM")))
 
     try await client.get("/")
     try await bearer.get("/")
@@ -58,7 +48,7 @@ import Testing
 
   @Test func `returns the 401 after one try with a wrong password`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
-    let client = Self.client(transport, .basic(user: "u", password: "wrong"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.basic(user: "u", password: "wrong")))
 
     let response = try await client.get("/")
     let again = try await client.get("/")
@@ -70,7 +60,7 @@ import Testing
 
   @Test func `does not replace an Authorization field set by the caller`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
-    let client = Self.client(transport, .basic(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.basic(user: "u", password: "p")))
 
     let response = try await client.get("/", headers: ["authorization": "mine"])
 
@@ -85,7 +75,7 @@ import Testing
     CredentialAuthenticator(.token("")),
   ]) func `rejects malformed credentials before sending`(authenticator: CredentialAuthenticator) async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = Self.client(transport, authenticator)
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(authenticator))
 
     let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
 
@@ -101,7 +91,7 @@ import Testing
       let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
       return isIn ? .text("in") : AuthServer.refusal(Self.basic, AuthServer.digest(nonce: "n"))
     }
-    let client = Self.client(transport, .password(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.password(user: "u", password: "p")))
 
     for path in ["/1", "/2?a=b", "/3"] as [RequestTarget] {
       let response = try await client.get(path)
@@ -124,12 +114,13 @@ import Testing
       return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: nonce, stale))
     }
     let questions = Log<Int>()
-    let client = Self.client(
-      transport,
-      .ask {
-        questions.add($0.previousFailures)
-        return .user("u", password: "p")
-      })
+    let client = HTTPClient.onTestClock(
+      transport, Self.settings,
+      .authenticator(
+        .ask {
+          questions.add($0.previousFailures)
+          return .user("u", password: "p")
+        }))
 
     try await client.get("/1")
     nonce.withLock { $0 = "two" }
@@ -154,7 +145,7 @@ import Testing
       }
       return AuthServer.refusal(AuthServer.digest(nonce: nonce, ", stale=true"))
     }
-    let client = Self.client(transport, .digest(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.digest(user: "u", password: "p")))
     try await client.get("/")
     nonce.withLock { $0 = "two" }
 
@@ -173,7 +164,7 @@ import Testing
       let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "two", counts: counts)
       return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: "two", ", stale=true"))
     }
-    let client = Self.client(transport, .digest(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.digest(user: "u", password: "p")))
 
     let response = try await client.get("/")
 
@@ -189,7 +180,7 @@ import Testing
       }
       return AuthServer.refusal(AuthServer.digest(nonce: "\(nonce)", ", stale=true"))
     }
-    let client = Self.client(transport, .digest(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.digest(user: "u", password: "p")))
 
     let response = try await client.get("/")
 
@@ -205,7 +196,7 @@ import Testing
       let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
       return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: "n"))
     }
-    let client = Self.client(transport, .password(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.password(user: "u", password: "p")))
     try await client.get("/")
 
     isTrue.withLock { $0 = false }
@@ -217,7 +208,7 @@ import Testing
 
   @Test func `does not answer a Basic challenge with a Digest credential`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
-    let client = Self.client(transport, .digest(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.digest(user: "u", password: "p")))
 
     let response = try await client.get("/")
 
@@ -247,8 +238,10 @@ import Testing
 
   @Test func `prefers the field, then the URL, the option, the default field, the authenticator`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = Self.client(transport, .bearer("authenticator")) { $0.headers["Authorization"] = "default" }
-    let plain = Self.client(transport, .bearer("authenticator"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.bearer("authenticator"))) {
+      $0.headers["Authorization"] = "default"
+    }
+    let plain = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.bearer("authenticator")))
     let option = RequestOptions.credential(.token("option"))
 
     try await client.get("http://u:p@a.test/", options: option)
@@ -281,7 +274,7 @@ import Testing
 
   @Test func `binds the credential of a client to its base URL`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = Self.client(transport) { $0.options.credential = .token("t") }
+    let client = HTTPClient.onTestClock(transport, Self.settings) { $0.options.credential = .token("t") }
     let loose = HTTPClient.onTestClock {
       $0.transport = transport
       $0.options.credential = .token("t")
@@ -301,12 +294,13 @@ import Testing
   @Test func `calls the credential closure at most twice per request`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "3"), challenge: Self.basic)
     let challenges = Log<AuthenticationChallenge>()
-    let client = Self.client(
-      transport,
-      .ask {
-        challenges.add($0)
-        return .user("u", password: "\(challenges.elements.count)")
-      })
+    let client = HTTPClient.onTestClock(
+      transport, Self.settings,
+      .authenticator(
+        .ask {
+          challenges.add($0)
+          return .user("u", password: "\(challenges.elements.count)")
+        }))
 
     let response = try await client.get("/")
     let second = try await client.get("/")
@@ -332,12 +326,13 @@ import Testing
   @Test func `calls the credential closure once for twenty concurrent requests`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
     let question = Gate()
-    let client = Self.client(
-      transport,
-      .ask { _ in
-        await question.pass()
-        return .user("u", password: "p")
-      })
+    let client = HTTPClient.onTestClock(
+      transport, Self.settings,
+      .authenticator(
+        .ask { _ in
+          await question.pass()
+          return .user("u", password: "p")
+        }))
 
     let statuses = try await Self.statuses(20, client, question)
 
@@ -349,12 +344,13 @@ import Testing
   @Test func `returns the 401 to all waiting requests if the closure returns nil`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
     let question = Gate()
-    let client = Self.client(
-      transport,
-      .ask { _ in
-        await question.pass()
-        return nil
-      })
+    let client = HTTPClient.onTestClock(
+      transport, Self.settings,
+      .authenticator(
+        .ask { _ in
+          await question.pass()
+          return nil
+        }))
 
     let statuses = try await Self.statuses(5, client, question)
 
@@ -370,13 +366,14 @@ import Testing
       return isIn ? .text("in") : AuthServer.refusal(#"Basic realm="\#(realm)""#)
     }
     let realms = Log<String?>()
-    let client = Self.client(
-      transport,
-      .ask {
-        realms.add($0.realm)
-        #expect($0.previousFailures == 0)
-        return .user("u", password: $0.realm ?? "")
-      })
+    let client = HTTPClient.onTestClock(
+      transport, Self.settings,
+      .authenticator(
+        .ask {
+          realms.add($0.realm)
+          #expect($0.previousFailures == 0)
+          return .user("u", password: $0.realm ?? "")
+        }))
 
     let a = try await client.get("/a")
     let b = try await client.get("/b")
@@ -388,7 +385,7 @@ import Testing
   @Test func `emits events while it waits for a credential and authenticates`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
     let seen = Log<String>()
-    let client = Self.client(transport) {
+    let client = HTTPClient.onTestClock(transport, Self.settings) {
       $0.authenticators[.baseURL] = .ask { _ in .user("u", password: "p") }
     }
 
@@ -412,7 +409,7 @@ import Testing
     #"Digest realm="a", nonce="n", algorithm=none"#,
   ]) func `does not answer a malformed or unsupported challenge`(challenge: String?) async throws {
     let transport = AuthServer.accepting(challenge: challenge)
-    let client = Self.client(transport, .password(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.password(user: "u", password: "p")))
 
     let response = try await client.get("/")
 
@@ -430,8 +427,9 @@ import Testing
       }
       return AuthServer.refusal(AuthServer.digest(nonce: "n\(realm)", realm: "\(realm)"), #"Basic realm="\#(realm)""#)
     }
-    let client = Self.client(transport, .password(user: "u", password: "p"))
-    let asking = Self.client(transport, .ask { _ in .user("u", password: "p") })
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.password(user: "u", password: "p")))
+    let asking = HTTPClient.onTestClock(
+      transport, Self.settings, .authenticator(.ask { _ in .user("u", password: "p") }))
 
     let statuses = [try await client.get("/").status, try await asking.get("/").status]
 
@@ -442,7 +440,7 @@ import Testing
 
   @Test func `repeats a request after a 401 only if its body is replayable`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
-    let client = Self.client(transport, .basic(user: "u", password: "p"))
+    let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.basic(user: "u", password: "p")))
     let pieces = AsyncStream<Data> {
       $0.yield(Data("once".utf8))
       $0.finish()

@@ -269,22 +269,21 @@ import Testing
     let folder = try Folder()
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
     let questions = Log<String>()
-    func client(_ asks: Bool) -> HTTPClient {
-      HTTPClient.onTestClock {
-        $0.transport = transport
-        $0.baseURL = "http://a.test"
-        $0.credentialStore = .file(folder.file)
-        guard asks else { return }
-        $0.authenticators[.baseURL] = .ask { _ in
-          questions.add("?")
-          return .user("u", password: "p")
-        }
+    let stored = ClientSetting { [file = folder.file] in
+      $0.transport = transport
+      $0.baseURL = "http://a.test"
+      $0.credentialStore = .file(file)
+    }
+    let asks = ClientSetting {
+      $0.authenticators[.baseURL] = .ask { _ in
+        questions.add("?")
+        return .user("u", password: "p")
       }
     }
 
-    try await client(true).get("/")
-    try await client(true).get("/")
-    try await client(false).get("/")
+    try await HTTPClient.onTestClock(stored, asks).get("/")
+    try await HTTPClient.onTestClock(stored, asks).get("/")
+    try await HTTPClient.onTestClock(stored).get("/")
 
     #expect(questions.elements.count == 1)
     #expect(transport.requests.count == 6)
@@ -318,16 +317,14 @@ import Testing
   @Test func `prefers the stored refreshed token to the configured one`() async throws {
     let store = MemoryCredentialStore()
     let transport = AuthServer.accepting("Bearer new", challenge: "Bearer")
-    func client() -> HTTPClient {
-      HTTPClient.onTestClock {
-        $0.transport = transport
-        $0.credentialStore = store
-        $0.authenticators[.host("*.a.test")] = .oauth2(.token("old")) { _ in .token("new", refreshToken: "r") }
-      }
+    let refreshes = ClientSetting {
+      $0.transport = transport
+      $0.credentialStore = store
+      $0.authenticators[.host("*.a.test")] = .oauth2(.token("old")) { _ in .token("new", refreshToken: "r") }
     }
 
-    try await client().get("https://x.a.test/")
-    try await client().get("https://y.a.test/")
+    try await HTTPClient.onTestClock(refreshes).get("https://x.a.test/")
+    try await HTTPClient.onTestClock(refreshes).get("https://y.a.test/")
 
     #expect(transport.authorizations == ["Bearer old", "Bearer new", "Bearer new"])
   }

@@ -7,13 +7,7 @@ import Testing
 
 /// A credential that a server has neither accepted nor rejected is sent with the next attempt of its call.
 @Suite(.hangLimit) struct PendingCredentialTests {
-  private static func client(_ transport: StubTransport, _ authenticator: CredentialAuthenticator) -> HTTPClient {
-    HTTPClient.stubbed(transport) {
-      $0.retry = .backoff(attempts: 3)
-      $0.authenticators[.baseURL] = authenticator
-      $0.accepts = .any
-    }
-  }
+  private static let settings: ClientSetting = [.retry(.backoff(attempts: 3)), .accepts(.any)]
 
   @Test(arguments: ["503", "lost"]) func `survives a failed attempt`(failure: String) async throws {
     let failures = Shared(0)
@@ -28,12 +22,13 @@ import Testing
       if failure == "lost" { throw HTTPError(.connectionLost, "lost") }
       return .status(503)
     }
-    let client = Self.client(
-      transport,
-      .ask { _ in
-        asked.withLock { $0 += 1 }
-        return .user("u", password: "p")
-      })
+    let client = HTTPClient.stubbed(
+      transport, Self.settings,
+      .authenticator(
+        .ask { _ in
+          asked.withLock { $0 += 1 }
+          return .user("u", password: "p")
+        }))
 
     let response = try await client.put("/", body: .text("large"))
 
@@ -47,7 +42,7 @@ import Testing
     let transport = StubTransport { request in
       request.headers["Authorization"] == nil ? AuthServer.refusal(#"Basic realm="r""#) : .status(503)
     }
-    let client = Self.client(transport, .basic(user: "u", password: "p"))
+    let client = HTTPClient.stubbed(transport, Self.settings, .authenticator(.basic(user: "u", password: "p")))
 
     try await client.get("/1", options: .retry(.off))
     try await client.get("/2", options: .retry(.off))
@@ -61,8 +56,9 @@ import Testing
       AuthServer.refusal(#"Basic realm="r""#), .status(503), AuthServer.refusal(#"Basic realm="r""#), .text("in"),
     ]
     let transport = StubTransport(script: script)
-    let client = Self.client(
-      transport, .ask { challenge in .user("u", password: "\(challenge.previousFailures)") })
+    let client = HTTPClient.stubbed(
+      transport, Self.settings,
+      .authenticator(.ask { challenge in .user("u", password: "\(challenge.previousFailures)") }))
 
     let response = try await client.get("/")
 
@@ -85,8 +81,9 @@ import Testing
       if isIn, number == 3 { return .status(503) }
       return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: "n"))
     }
-    let client = Self.client(
-      transport, .ask { challenge in .user("u", password: challenge.previousFailures == 0 ? "wrong" : "right") })
+    let client = HTTPClient.stubbed(
+      transport, Self.settings,
+      .authenticator(.ask { challenge in .user("u", password: challenge.previousFailures == 0 ? "wrong" : "right") }))
 
     let response = try await client.get("/")
 

@@ -6,12 +6,6 @@ import Testing
 
 /// What the error of a 401 says of challenges that nobody could answer.
 @Suite(.hangLimit) struct UnansweredChallengeTests {
-  private static func client(_ transport: StubTransport, _ authenticator: CredentialAuthenticator?) -> HTTPClient {
-    HTTPClient.stubbed(transport) {
-      if let authenticator { $0.authenticators[.baseURL] = authenticator }
-    }
-  }
-
   @Test(arguments: [
     (
       #"Digest realm="r", nonce="n", qop="auth-int""#,
@@ -30,7 +24,7 @@ import Testing
   ]) func `the error explains why a Digest challenge was not answered`(challenge: String, expected: String) async throws
   {
     let transport = AuthServer.accepting(challenge: challenge)
-    let client = Self.client(transport, .digest(user: "u", password: "wrong"))
+    let client = HTTPClient.stubbed(transport, .authenticator(.digest(user: "u", password: "wrong")))
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("/") }
 
@@ -46,7 +40,7 @@ import Testing
     ) async throws
   {
     let transport = AuthServer.accepting(challenge: #"Digest realm="r", nonce="n", qop="auth-int", Basic realm="r""#)
-    let client = Self.client(transport, authenticator)
+    let client = HTTPClient.stubbed(transport, .authenticator(authenticator))
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("/") }
 
@@ -60,7 +54,7 @@ import Testing
     ("Hawk", "hawk cannot be used, or was tried before"),
   ]) func `the explanation says what could not be read`(challenge: String, expected: String) async throws {
     let transport = AuthServer.accepting(challenge: challenge)
-    let client = Self.client(transport, .digest(user: "u", password: "p"))
+    let client = HTTPClient.stubbed(transport, .authenticator(.digest(user: "u", password: "p")))
 
     let response = try await client.get("/", options: .accepts(.any).explains())
 
@@ -77,7 +71,7 @@ import Testing
     let transport = StubTransport { request in
       request.headers["Authorization"] == nil ? AuthServer.refusal(challenge) : .text("in")
     }
-    let client = Self.client(transport, .password(user: "u", password: "p"))
+    let client = HTTPClient.stubbed(transport, .authenticator(.password(user: "u", password: "p")))
 
     #expect(try await client.get("/").text == "in")
     let sent = try #require(transport.authorizations.last ?? nil)

@@ -1,6 +1,5 @@
 import Foundation
 import MartletTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -8,13 +7,13 @@ import Testing
 
 @Suite(.hangLimit) struct CacheRecorderTests {
   @Test func `does not store an incomplete body of unknown length`() async throws {
-    let count = Mutex(0)
+    let count = Shared(0)
     let transport = StubTransport { _ in
       let number = count.withLock { count in
         count += 1
         return count
       }
-      let pieces = Mutex([Data("ab".utf8), Data("cd".utf8)])
+      let pieces = Shared([Data("ab".utf8), Data("cd".utf8)])
       return .streamed(headers: ["Cache-Control": "max-age=60"]) {
         let next = pieces.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if number == 1, next == Data("cd".utf8) { throw HTTPError(.connectionLost, "gone") }

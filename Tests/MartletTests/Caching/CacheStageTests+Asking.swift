@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -9,7 +10,7 @@ extension CacheStageTests {
 
   @Test func `alwaysRevalidate adds Cache-Control unless the request has its own`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     let first = try await client.get("http://a.test/x", options: .cache(.alwaysRevalidate))
     let second = try await client.get("http://a.test/x", options: .cache(.alwaysRevalidate))
@@ -36,7 +37,7 @@ extension CacheStageTests {
       let isSame = !request.headers.contains("If-None-Match") && request.headers["If-Modified-Since"] == modified
       return isSame ? .status(.notModified, headers: headers) : .status(.ok, headers: headers, body: Data("hallo".utf8))
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     for language in ["en", "de"] {
       _ = try await client.get("http://a.test/x", headers: ["Accept-Language": language])
@@ -69,7 +70,7 @@ extension CacheStageTests {
         ? .status(.ok, headers: fields.replacing(with: ["Cache-Control": "max-age=60"]))
         : .status(.ok, headers: stored, body: Data("stored".utf8))
     }
-    let client = client(transport) { $0.options = .decompression(.off) }
+    let client = HTTPClient.onTestClock(transport, .now(day)) { $0.options = .decompression(.off) }
 
     _ = try await client.get("http://a.test/x")
     day.pass(100)
@@ -94,7 +95,7 @@ extension CacheStageTests {
         ? .status(.ok, headers: fields.replacing(with: age))
         : .status(.ok, headers: stored.replacing(with: age), body: Data("stored".utf8))
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
     day.pass(100)
@@ -112,7 +113,7 @@ extension CacheStageTests {
       for tag in tags { headers.append(tag, for: "ETag") }
       return .status(.ok, headers: headers, body: request.method == .head ? Data() : Data("stored".utf8))
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
     day.pass(100)
@@ -126,7 +127,7 @@ extension CacheStageTests {
     let transport = StubTransport(script: [
       .status(.serviceUnavailable), .text("1", headers: fresh), .text("2", headers: fresh), .text("3", headers: fresh),
     ])
-    let client = client(transport) { $0.retry = .backoff() }
+    let client = HTTPClient.onTestClock(transport, .now(day)) { $0.retry = .backoff() }
     func ask(_ text: String) -> HTTPRequest { HTTPRequest(.query, "http://a.test/x", body: .text(text)) }
 
     let texts = [
@@ -147,7 +148,7 @@ extension CacheStageTests {
       ]
       return .status(.partialContent, headers: fields, body: Data("coded".utf8))
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
     let range: HTTPHeaders = ["Range": "bytes=0-4"]
 
     _ = try await client.get("http://a.test/x", headers: range)
@@ -172,7 +173,7 @@ extension CacheStageTests {
       }
       return .status(.partialContent, headers: fields, body: Data("plain".utf8))
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x", headers: ["Range": "bytes=0-4"])
     let whole = try await client.get("http://a.test/x")

@@ -44,7 +44,7 @@ extension CacheStageTests {
     ] as [HTTPHeaders])
   func `does not combine a stored range with a range of another version`(range: HTTPHeaders) async throws {
     let transport = changing(range)
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x", headers: ["Range": "bytes=0-99"])
     let whole = try await client.get("http://a.test/x")
@@ -62,7 +62,7 @@ extension CacheStageTests {
     let transport = changing(
       fields.replacing(with: ["Content-Range": "bytes 100-199/200"]),
       after: fields.replacing(with: ["Content-Range": "bytes 0-99/200"]))
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x", headers: ["Range": "bytes=0-99"])
     let whole = try await client.get("http://a.test/x")
@@ -76,7 +76,7 @@ extension CacheStageTests {
   ) async throws {
     let transport = changing(
       ["Content-Range": "bytes 100-199/200", "ETag": "\"old\""], body: Data(Self.old.prefix(count)))
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x", headers: ["Range": "bytes=0-99"])
     let error = await #expect(throws: HTTPError.self) { try await client.get("http://a.test/x") }
@@ -95,7 +95,7 @@ extension CacheStageTests {
     ] as [(HTTPHeaders, Bool)])
   func `extends a stored range only with a range of the same version`(range: HTTPHeaders, isJoined: Bool) async throws {
     let transport = changing(range)
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     for bytes in ["0-99", "100-199"] {
       _ = try await client.get("http://a.test/x", headers: ["Range": "bytes=\(bytes)"])
@@ -111,7 +111,7 @@ extension CacheStageTests {
       ["Content-Range": "bytes 100-199/200", "ETag": "\"old\"", "Content-Digest": digest, "Repr-Digest": digest],
       after: ["Content-Range": "bytes 0-99/200", "Content-Digest": digest, "Repr-Digest": digest],
       body: Self.old.suffix(100))
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     let range = try await client.get("http://a.test/x", headers: ["Range": "bytes=0-99"])
     let whole = try await client.get("http://a.test/x")
@@ -127,11 +127,13 @@ extension CacheStageTests {
   @Test func `does not combine the stored range of a custom store with a wrong length`() async throws {
     let shelf = MemoryShelf(limit: 1 << 20)
     var entry = FreshnessTests.entry(["Cache-Control": "max-age=60", "ETag": "\"old\""], status: 206)
-    (entry.url, entry.bodyLength) = ("http://a.test/x", 100)
-    entry.part = CacheEntry.Part(first: 0, last: 99, complete: 200)
-    shelf.store(CacheRecord(entry: entry, body: .data(Self.old.prefix(90))), CacheKey(url: entry.url))
+    entry.bodyLength = 100
+    entry.headers["Content-Range"] = "bytes 0-99/200"
+    shelf.store(CacheRecord(entry: entry, body: .data(Self.old.prefix(90))), CacheKey(url: "http://a.test/x"))
     let transport = changing(["Content-Range": "bytes 100-199/200", "ETag": "\"old\""])
-    let client = client(transport) { $0.cache = ResponseCache(permanent: shelf, session: shelf) }
+    let client = HTTPClient.onTestClock(transport, .now(day)) {
+      $0.cache = ResponseCache(permanent: shelf, session: shelf)
+    }
 
     #expect(try await client.get("http://a.test/x").body == Self.new)
   }
@@ -145,7 +147,7 @@ extension CacheStageTests {
       let variant: HTTPHeaders = text == "a" ? [:] : ["Vary": "Foo"]
       return .text(text, headers: fields.replacing(with: variant).replacing(with: ["ETag": "\"\(text)\""]))
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     var received: [String] = []
     for _ in 0..<3 {

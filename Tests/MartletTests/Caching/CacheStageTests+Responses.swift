@@ -13,7 +13,7 @@ extension CacheStageTests {
     async throws
   {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
     _ = try await client.get("http://a.test/x")
     day.pass(age)
     var calls: [String] = []
@@ -33,7 +33,7 @@ extension CacheStageTests {
         .ok, headers: ["Cache-Control": "max-age=60", "Content-Type": "text/plain; charset=utf-16"],
         body: Data([0xFE, 0xFF, 0x00, 0xE9, 0x20, 0xAC]))
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     let first = try await client.get("http://a.test/x")
     let second = try await client.get("http://a.test/x")

@@ -8,14 +8,6 @@ import Testing
 extension CacheStageTests {
   // MARK: One exchange for many
 
-  /// A client whose clock tells who waits for the response to somebody else's request: nobody else sleeps.
-  private func client(_ transport: StubTransport, _ clock: TestClock) -> HTTPClient {
-    client(transport) {
-      $0.clock = clock
-      $0.timeout = .unlimited
-    }
-  }
-
   /// Answers once a gate is open, with what is fresh for a minute.
   private static func transport(_ gate: Gate) -> StubTransport {
     StubTransport { _ in
@@ -32,7 +24,7 @@ extension CacheStageTests {
   @Test func `coalesces concurrent equal GET requests`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
-    let client = client(transport, clock)
+    let client = HTTPClient.onTestClock(transport, .now(day), .clock(clock), .timeout(.unlimited))
 
     let all = (0..<20).map { _ in Self.get(client) }
     await clock.wait(forSleepers: 19)
@@ -45,7 +37,7 @@ extension CacheStageTests {
   @Test func `waiting requests are sent after half a second without a head`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
-    let client = client(transport, clock)
+    let client = HTTPClient.onTestClock(transport, .now(day), .clock(clock), .timeout(.unlimited))
 
     let all = (0..<3).map { _ in Self.get(client) }
     await clock.wait(forSleepers: 2)
@@ -71,7 +63,7 @@ extension CacheStageTests {
         return nil
       }
     }
-    let client = client(transport, clock)
+    let client = HTTPClient.onTestClock(transport, .now(day), .clock(clock), .timeout(.unlimited))
 
     let all = (0..<3).map { _ in Self.get(client) }
     await clock.wait(forSleepers: 2)
@@ -91,7 +83,7 @@ extension CacheStageTests {
   @Test func `a waiting request with a total limit is sent before the limit passes`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
-    let client = client(transport, clock)
+    let client = HTTPClient.onTestClock(transport, .now(day), .clock(clock), .timeout(.unlimited))
 
     let leader = Self.get(client)
     await gate.waitForArrivals(1)
@@ -110,7 +102,7 @@ extension CacheStageTests {
   @Test func `cancelling the leader or a waiting request does not cancel the others`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
-    let client = client(transport, clock)
+    let client = HTTPClient.onTestClock(transport, .now(day), .clock(clock), .timeout(.unlimited))
 
     let leader = Self.get(client)
     await gate.waitForArrivals(1)
@@ -134,7 +126,7 @@ extension CacheStageTests {
       await gates[round.value].pass()
       return .text("x")
     }
-    let client = client(transport, clock)
+    let client = HTTPClient.onTestClock(transport, .now(day), .clock(clock), .timeout(.unlimited))
 
     let first = (0..<8).map { _ in Self.get(client) }
     await clock.wait(forSleepers: 7)
@@ -154,7 +146,7 @@ extension CacheStageTests {
   @Test func `coalescing can be disabled`() async throws {
     let gate = Gate()
     let transport = Self.transport(gate)
-    let client = client(transport) { $0.options.coalesces = false }
+    let client = HTTPClient.onTestClock(transport, .now(day)) { $0.options.coalesces = false }
 
     let all = (0..<8).map { _ in Self.get(client) }
     await gate.waitForArrivals(8)
@@ -168,7 +160,7 @@ extension CacheStageTests {
 
   @Test func `serves a stale response while one tracked request revalidates it`() async throws {
     let transport = transport(["Cache-Control": "max-age=60, stale-while-revalidate=60"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
     day.pass(90)

@@ -1,6 +1,5 @@
 import Foundation
 import MartletTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -8,14 +7,6 @@ import Testing
 
 /// The cache in the pipeline, over a stub and with a date of the test's.
 @Suite(.hangLimit) struct CacheStageTests {
-  /// A date that a test moves.
-  final class Day: Sendable {
-    private let seconds = Mutex(1_700_000_000.0)
-    var now: Date { Date(timeIntervalSince1970: seconds.withLock { $0 }) }
-    func pass(_ time: TimeInterval) { seconds.withLock { $0 += time } }
-    var text: String { HTTPDate(now).description }
-  }
-
   let day = Day()
 
   /// Answers with a body that counts, and fields of the test's choice; 304 if the tag is still `"1"`.
@@ -23,7 +14,7 @@ import Testing
     _ headers: HTTPHeaders, status: HTTPStatus = .ok, confirms: Bool = false,
     body: @escaping @Sendable (Int) -> String = { "body \($0)" }
   ) -> StubTransport {
-    let count = Mutex(0)
+    let count = Shared(0)
     return StubTransport { [day] request in
       let number = count.withLock { count in
         count += 1
@@ -39,21 +30,11 @@ import Testing
     }
   }
 
-  func client(
-    _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    HTTPClient.onTestClock { [day] in
-      $0.transport = transport
-      $0.now = { day.now }
-      change(&$0)
-    }
-  }
-
   // MARK: The standard's rules
 
   @Test func `serves a fresh response with its Age and without a request`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     let first = try await client.get("http://a.test/x")
     day.pass(10)
@@ -71,7 +52,8 @@ import Testing
   @Test func `a revalidated response does not retain its client`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
     let isGone = Shared(false)
-    var client: HTTPClient? = client(transport) { [day, signal = ReleaseSignal { isGone.withLock { $0 = true } }] in
+    var client: HTTPClient? = HTTPClient.onTestClock(transport, .now(day)) {
+      [day, signal = ReleaseSignal { isGone.withLock { $0 = true } }] in
       $0.now = {
         _ = signal
         return day.now
@@ -92,7 +74,7 @@ import Testing
   @Test func `revalidates a stale response, and a 304 makes it fresh again`() async throws {
     let transport = transport(
       ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Last-Modified": day.text], confirms: true)
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
     day.pass(100)
@@ -112,7 +94,7 @@ import Testing
 
   @Test func `a newer response replaces the stored one`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
     day.pass(100)
@@ -127,7 +109,7 @@ import Testing
   @Test func `does not store no-store responses, or stale ones without a validator`() async throws {
     for control in ["no-store", "max-age=0"] {
       let transport = transport(["Cache-Control": control])
-      let client = client(transport)
+      let client = HTTPClient.onTestClock(transport, .now(day))
 
       for _ in 0..<2 { #expect(try await client.get("http://a.test/x").source == .network) }
 
@@ -138,7 +120,7 @@ import Testing
 
   @Test func `stores several variants of one URL`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "Vary": "Foo"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     for foo in ["1", "2", "1", "2", "3"] { _ = try await client.get("http://a.test/x", headers: ["Foo": foo]) }
     _ = try await client.get("http://a.test/x")
@@ -151,7 +133,7 @@ import Testing
   @Test(arguments: [("/a", "/a/"), ("/a?x=1", "/a?x=2"), ("/a", "/A"), ("/a", "/a?")])
   func `does not share responses between different URLs`(first: String, second: String) async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("\(raw: "http://a.test" + first)")
     _ = try await client.get("\(raw: "http://a.test" + second)")
@@ -161,7 +143,7 @@ import Testing
 
   @Test func `ignores the fragment and equivalent spellings of a URL`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     for url in ["http://a.test/x#1", "HTTP://A.test:80/x", "http://a.test/./x#2"] {
       _ = try await client.get("\(raw: url)")
@@ -183,7 +165,7 @@ import Testing
         ? .status(.ok, headers: ["Cache-Control": "max-age=60"])
         : .status(HTTPStatus(rawValue: status), headers: ["Location": "/other"])
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     for path in ["x", "other", "third"] { _ = try await client.get("http://a.test/\(path)") }
     _ = try? await client.send(HTTPRequest(method, "http://a.test/x"), options: .redirects(.off).accepts(.any))
@@ -201,7 +183,7 @@ import Testing
         ? .status(.ok, headers: ["Cache-Control": "max-age=60"])
         : .status(.created, headers: ["Location": "http://b.test/x"])
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://b.test/x")
     _ = try await client.post("http://a.test/x")
@@ -211,7 +193,7 @@ import Testing
 
   @Test func `serves HEAD from a stored GET response, and HEAD freshens it`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
     let head = try await client.head("http://a.test/x")
@@ -229,7 +211,7 @@ import Testing
         ? .status(.found, headers: ["Location": "/b", "Cache-Control": "max-age=60"])
         : .status(.ok, headers: ["Cache-Control": "max-age=5"])
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/a")
     day.pass(10)
@@ -252,7 +234,7 @@ import Testing
         headers: fields.replacing(with: ["Content-Range": "bytes \(bytes.lowerBound)-\(bytes.upperBound)/10"]),
         body: Data(part))
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     let part = try await client.get("http://a.test/x", headers: ["Range": "bytes=0-4"])
     let inside = try await client.get("http://a.test/x", headers: ["Range": "bytes=1-2"])
@@ -272,7 +254,7 @@ import Testing
 
   @Test func `answers the caller's If-None-Match with 304 from a fresh response`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
-    let client = client(transport) { $0.accepts = .any }
+    let client = HTTPClient.onTestClock(transport, .now(day)) { $0.accepts = .any }
 
     _ = try await client.get("http://a.test/x")
     let same = try await client.get("http://a.test/x", headers: ["If-None-Match": "\"0\", W/\"1\""])
@@ -285,7 +267,7 @@ import Testing
 
   @Test func `only-if-cached without a stored response returns 504`() async throws {
     let transport = transport([:])
-    let client = client(transport) { $0.accepts = .any }
+    let client = HTTPClient.onTestClock(transport, .now(day)) { $0.accepts = .any }
 
     let response = try await client.get("http://a.test/x", headers: ["Cache-Control": "only-if-cached"])
 
@@ -295,17 +277,17 @@ import Testing
 
   @Test func `does not store an incomplete body`() async throws {
     struct Broken: Error {}
-    let isBroken = Mutex(true)
+    let isBroken = Shared(true)
     let transport = StubTransport { _ in
       let fields: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Length": "4"]
-      let pieces = Mutex<[Data]>([Data("ab".utf8), Data("cd".utf8)])
+      let pieces = Shared<[Data]>([Data("ab".utf8), Data("cd".utf8)])
       return .streamed(headers: fields) {
         let next = pieces.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if next == Data("cd".utf8), isBroken.withLock({ $0 }) { throw HTTPError(.connectionLost, "gone") }
         return next
       }
     }
-    let client = client(transport) { $0.retry = .off }
+    let client = HTTPClient.onTestClock(transport, .now(day)) { $0.retry = .off }
 
     await #expect(throws: HTTPError.self) { try await client.get("http://a.test/x") }
     #expect(try await client.cache.usage.records == 0)
@@ -321,7 +303,7 @@ import Testing
 
   @Test func `does not store a body whose length differs from Content-Length`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "Content-Length": "999"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
 
@@ -332,7 +314,7 @@ import Testing
 
   @Test func `serves a stored response only to requests with the same identity`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
     func source(_ options: RequestOptions = RequestOptions(), _ headers: HTTPHeaders = [:]) async throws
       -> HTTPResponse.Source
     {
@@ -365,11 +347,34 @@ import Testing
     #expect(transport.requests.count == all + 2)
   }
 
+  /// With the name of another partition and its request fields, a partition would have the same key.
+  @Test func `a partition cannot be named so that it gets the responses of another one`() async throws {
+    let transport = StubTransport { request in
+      var headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
+      if request.headers.contains("Accept-Language") { headers["Vary"] = "Accept-Language" }
+      return .text("x", headers: headers)
+    }
+    let client = HTTPClient.onTestClock(transport, .now(day))
+    func source(_ partition: String) async throws -> HTTPResponse.Source {
+      try await client.get(
+        "http://a.test/x", headers: ["Accept-Language": "de"], options: .cachePartition(partition)
+      ).source
+    }
+    // Since then, a response that depends on no field may be stored.
+    _ = try await client.get("http://a.test/x", options: .cachePartition("y"))
+
+    #expect(try await source("x") == .network)
+    for name in ["x\naccept-language:2:de", "1:x", "x\n", "", "-"] {
+      #expect(try await source(name) == .network, "\(name)")
+    }
+    #expect(try await source("x") == .cache)
+  }
+
   @Test func `the default Authorization field of a client separates stored responses`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let shared = ResponseCache.memory()
     func client(_ token: String) -> HTTPClient {
-      self.client(transport) {
+      HTTPClient.onTestClock(transport, .now(day)) {
         $0.cache = shared
         $0.headers["Authorization"] = "Bearer \(token)"
       }
@@ -383,12 +388,14 @@ import Testing
   @Test func `tolerates a record with a wrong length`() async throws {
     let shelf = MemoryShelf(limit: 1 << 20)
     var entry = FreshnessTests.entry(["Cache-Control": "max-age=60"])
-    entry.url = "http://a.test/x"
-    for (length, part) in [(Int64(100), nil), (3, CacheEntry.Part(first: 5, last: 2, complete: 9))] {
-      (entry.bodyLength, entry.part) = (length, part)
-      shelf.store(CacheRecord(entry: entry, body: .data(Data("abc".utf8))), CacheKey(url: entry.url))
+    for (length, part) in [(Int64(100), nil), (3, "bytes 5-2/9"), (3, "bytes 5-9/20")] {
+      (entry.bodyLength, entry.status) = (length, part == nil ? 200 : 206)
+      entry.headers["Content-Range"] = part
+      shelf.store(CacheRecord(entry: entry, body: .data(Data("abc".utf8))), CacheKey(url: "http://a.test/x"))
       let transport = transport([:])
-      let client = client(transport) { $0.cache = ResponseCache(permanent: shelf, session: shelf) }
+      let client = HTTPClient.onTestClock(transport, .now(day)) {
+        $0.cache = ResponseCache(permanent: shelf, session: shelf)
+      }
 
       let response = try await client.get(
         "http://a.test/x", headers: ["Range": "bytes=50-60"], options: .accepts(.any))
@@ -399,7 +406,7 @@ import Testing
 
   @Test func `stored records contain no credentials`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://u:secret@a.test/x", headers: ["X-Api-Key": "secret"])
 
@@ -420,7 +427,7 @@ import Testing
       }
       return .text("x", headers: fields)
     }
-    let client = client(transport) { $0.cache = cache }
+    let client = HTTPClient.onTestClock(transport, .now(day)) { $0.cache = cache }
 
     for path in ["sets", "cookie", "plain"] { _ = try await client.get("http://a.test/\(path)") }
     for path in ["sets", "cookie", "plain"] {
@@ -434,7 +441,7 @@ import Testing
   }
 
   @Test func `does not set the cookies of a stored response again`() async throws {
-    let count = Mutex(0)
+    let count = Shared(0)
     let transport = StubTransport { request in
       let number = count.withLock { count in
         count += 1
@@ -447,7 +454,7 @@ import Testing
       default: return .status(.notModified, headers: fields.replacing(with: ["Set-Cookie": "sid=new"]))
       }
     }
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
     await client.cookies.removeAll()
@@ -464,11 +471,15 @@ import Testing
 
   @Test func `signing out clears the session storage`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
-    let client = client(transport)
+    let client = HTTPClient.onTestClock(transport, .now(day))
 
     _ = try await client.get("http://a.test/x")
     try await client.signOut()
 
     #expect(try await client.get("http://a.test/x").source == .network)
   }
+}
+
+extension Day {
+  var text: String { HTTPDate(now).description }
 }

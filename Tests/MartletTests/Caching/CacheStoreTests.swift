@@ -1,6 +1,5 @@
 import Foundation
 import MartletTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -10,7 +9,7 @@ import Testing
 @Suite(.hangLimit) struct CacheStoreTests {
   /// The smallest store there is.
   final class Dictionary: ResponseCache.Store {
-    let contents = Mutex<[String: Data]>([:])
+    let contents = Shared<[String: Data]>([:])
 
     func data(for key: String) -> Data? { contents.withLock { $0[key] } }
     func store(_ data: Data, for key: String) { contents.withLock { $0[key] = data } }
@@ -46,17 +45,9 @@ import Testing
     func removeAll() throws { throw Full() }
   }
 
-  private func client(
-    _ store: any ResponseCache.Store, _ transport: StubTransport, _ clock: TestClock = TestClock(advancing: .manually)
-  ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.cache = .store(store)
-      $0.clock = clock
-      $0.timeout = .unlimited
-      $0.now = { FreshnessTests.start }
-    }
-  }
+  private static let settings: ClientSetting = [
+    .clock(TestClock(advancing: .manually)), .timeout(.unlimited), .now(FreshnessTests.start),
+  ]
 
   private func transport() -> StubTransport {
     StubTransport { request in
@@ -68,7 +59,10 @@ import Testing
 
   @Test func `two clients can share a store backed by a dictionary`() async throws {
     let (store, transport) = (Dictionary(), transport())
-    let (one, two) = (client(store, transport), client(store, transport))
+    let (one, two) = (
+      HTTPClient(transport, .cache(.store(store)), Self.settings),
+      HTTPClient(transport, .cache(.store(store)), Self.settings)
+    )
 
     for language in ["de", "en"] { _ = try await one.get("http://a.test/x", headers: ["Accept-Language": language]) }
     for language in ["de", "en"] {
@@ -89,7 +83,7 @@ import Testing
 
   @Test func `keeps responses to authenticated requests out of the store`() async throws {
     let store = Dictionary()
-    let client = client(store, transport())
+    let client = HTTPClient(transport(), .cache(.store(store)), Self.settings)
 
     _ = try await client.get("http://a.test/x", headers: ["Authorization": "Bearer secret"])
     let second = try await client.get("http://a.test/x", headers: ["Authorization": "Bearer secret"])
@@ -99,7 +93,7 @@ import Testing
   }
 
   @Test func `a custom store supports neither listing nor usage`() async throws {
-    let client = client(Dictionary(), transport())
+    let client = HTTPClient(transport(), .cache(.store(Dictionary())), Self.settings)
 
     await #expect(throws: HTTPError.self) { try await client.cache.responses }
     await #expect(throws: HTTPError.self) { try await client.cache.usage }
@@ -109,7 +103,7 @@ import Testing
     let (store, transport) = (Hanging(), transport())
     defer { store.gate.open() }
     let clock = TestClock(advancing: .manually)
-    let client = client(store, transport, clock)
+    let client = HTTPClient(transport, .cache(.store(store)), Self.settings, .clock(clock))
 
     let handle = client.start(.get("http://a.test/x"))
     await store.gate.waitForArrivals(1)
@@ -137,7 +131,7 @@ import Testing
   @Test(arguments: [true, false])
   func `a failing store does not fail the request, which emits an event`(canRead: Bool) async throws {
     let transport = transport()
-    let client = client(Failing(canRead: canRead), transport)
+    let client = HTTPClient(transport, .cache(.store(Failing(canRead: canRead))), Self.settings)
 
     for _ in 0..<2 {
       let handle = client.start(.get("http://a.test/x"))

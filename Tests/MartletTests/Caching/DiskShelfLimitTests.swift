@@ -110,7 +110,7 @@ import Testing
     let later = folder.shelf(limit: 100_000, at: Self.start + 6_000)
     later.state.withLock { later in
       later.index = shelf.state.withLock { $0.index }
-      later.scan = .done
+      later.isScanned = true
     }
     for number in 8..<12 { try later.store(.sample(body: Data(count: 10_000)), Self.key(number)) }
 

@@ -25,7 +25,7 @@ import Testing
   @Test func `removes a temporary file only after a grace period`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
-    let sink = try #require(try shelf.makeSink())
+    var sink = try #require(try shelf.makeSink())
     try sink.write(Self.large)
     #expect(folder.files.count == 1)
 
@@ -34,7 +34,7 @@ import Testing
     _ = folder.shelf(at: Date() + 7200).usage()
 
     #expect(folder.files.isEmpty)
-    sink.discard()
+    withExtendedLifetime(sink) {}
   }
 
   @Test func `keeps a record used by another process even if its folder is not rescanned`() throws {

@@ -13,8 +13,8 @@ import Testing
     _ headers: HTTPHeaders, status: Int = 200, delay: TimeInterval = 0, lifetime: TimeInterval? = nil
   ) -> CacheEntry {
     CacheEntry(
-      url: "http://a.test/", status: status, reasonPhrase: "", headers: headers, selectors: [:], identity: nil,
-      requestTime: start - delay, responseTime: start, bodyLength: 0, part: nil, programLifetime: lifetime)
+      status: status, reasonPhrase: "", headers: headers, selectors: [:], requestTime: start - delay,
+      responseTime: start, bodyLength: 0, programLifetime: lifetime)
   }
 
   @Test(

@@ -56,14 +56,12 @@ extension CacheKey {
 extension CacheRecord {
   /// A record of which everything that may be absent is there.
   static func sample(_ name: String = "a", body: Data = Data("body".utf8)) -> CacheRecord {
-    var entry = CacheEntry(
-      url: "https://x.test/\(name)?asked", status: 206, reasonPhrase: "Partial Content",
+    let entry = CacheEntry(
+      status: 206, reasonPhrase: "Partial Content",
       headers: ["ETag": "\"1\"", "Vary": "accept", "X-Text": "äöü 😀", "vary": "", "": "empty"],
-      selectors: ["accept": "text/html", "accept-language": ""], identity: "digest",
+      selectors: ["accept": "text/html", "accept-language": ""],
       requestTime: Date(timeIntervalSinceReferenceDate: 1.1),
-      responseTime: Date(timeIntervalSinceReferenceDate: -2e300),
-      bodyLength: Int64(body.count), part: CacheEntry.Part(first: 3, last: .max - 1, complete: .max))
-    entry.programLifetime = 0.1
+      responseTime: Date(timeIntervalSinceReferenceDate: -2e300), bodyLength: Int64(body.count), programLifetime: 0.1)
     return CacheRecord(
       index: CacheIndex(generation: .max, selections: [["accept", "cookie"], [], ["ä"]]), entry: entry,
       body: .data(body))

@@ -40,7 +40,7 @@ import Testing
   }
 
   @MainActor @Test func `a cancelled task stops waiting for a result that other tasks still receive`() async throws {
-    let result = SharedResult<Int>()
+    let result = Promise<Int>()
     let cancelled = Task { try await result.value() }
     let other = Task { try await result.value() }
     // Both wait when this goes on, as all are on one actor.

@@ -48,7 +48,7 @@ import Testing
     _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
   ) -> HTTPClient {
     let clock = TestClock(automaticLimit: .seconds(1 << 40))
-    let client = HTTPClient.stubbed(transport, clock: clock, change)
+    let client = HTTPClient.stubbed(transport, clock: clock, change: change)
     clock.advance(by: .seconds(3600))
     return client
   }

@@ -52,6 +52,16 @@ import Testing
     #expect(!Self.paths(try await Self.requests(RequestOptions { $0.redirects = .off })).contains("/next"))
   }
 
+  @Test func `logging needs no task that ends the wait for it, and other middleware does`() {
+    var configuration = HTTPClient.Configuration()
+    #expect(ClientSettings(configuration).isAbortAware)
+    configuration.middleware = [LoggingMiddleware(to: LogSink { _ in })]
+    configuration.attemptMiddleware = configuration.middleware
+    #expect(ClientSettings(configuration).isAbortAware)
+    configuration.attemptMiddleware.append(.passingOn)
+    #expect(!ClientSettings(configuration).isAbortAware)
+  }
+
   @Test func `off disables cookies`() async throws {
     let off: CookiePolicy? = .off
     #expect(try await Self.requests(RequestOptions { $0.cookies = off }).allSatisfy { !$0.headers.contains("Cookie") })
@@ -80,12 +90,12 @@ import Testing
       $0.rate = rate
     }
     let configuration = client.configuration
-    let features = Pipeline.Features(
-      ResolvedOptions(options.over(configuration.options)), limitsLoad: configuration.limitsLoad)
+    let settings = client.core.settings
+    let features = settings.features(of: ResolvedOptions(options.over(configuration.options)))
     #expect(features.isHedging == false)
     #expect(features.isLimited == false)
     #expect(configuration.dataLedger == nil)
-    #expect(Pipeline.Features(ResolvedOptions(configuration.options), limitsLoad: false).isHedging)
+    #expect(settings.features.isHedging)
   }
 
   @Test func `a client's cache and cookies can be off, and its proxy direct`() async throws {

@@ -46,71 +46,57 @@ import Testing
     ]
   }
 
-  static let fields =
-    [
-      Field(
-        testDescription: "retry", set: { $0.retry = .timeouts(10 + $1) },
-        get: { max(0, ResolvedOptions($0).retry.maximumAttempts - 11) }),
-      Field(
-        testDescription: "isIdempotent", set: { $0.isIdempotent = $1 == 1 },
-        get: { ResolvedOptions($0).isIdempotent.map { $0 ? 1 : 2 } ?? 0 }),
-      Field(
-        testDescription: "hedging", set: { $0.hedging = .after(.seconds($1)) },
-        get: { options in
-          (1...2).first { ResolvedOptions(options).hedging == .after(.seconds($0)) } ?? 0
-        }),
-      Field(
-        testDescription: "rate", set: { $0.rate = .perSecond(Double($1)) },
-        get: { options in (1...2).first { ResolvedOptions(options).rate == .perSecond(Double($0)) } ?? 0 }),
-      Field(testDescription: "priority", set: { $0.priority = $1 }, get: { ResolvedOptions($0).priority }),
-      Field(
-        testDescription: "redirects", set: { $0.redirects = .follow(upTo: 10 + $1) },
-        get: { ResolvedOptions($0).redirects.maximumHops - 10 }),
-      Field(
-        testDescription: "cookies", set: { $0.cookies = .only([Cookie("n", "\($1)")]) },
-        get: {
-          guard case .only(let cookies) = ResolvedOptions($0).cookies.kind else { return 0 }
-          return cookies.first.flatMap { Int($0.value) } ?? -1
-        }),
-      Field(
-        testDescription: "accepts", set: { $0.accepts = .statuses(0..<(400 + $1)) },
-        get: {
-          ResolvedOptions($0).accepts.accepts(401) == true
-            ? 2 : ResolvedOptions($0).accepts.accepts(400) == true ? 1 : 0
-        }),
-      Field(
-        testDescription: "maximumBodyBytes", set: { $0.maximumBodyBytes = (100 << 20) + $1 },
-        get: { ResolvedOptions($0).maximumBodyBytes - (100 << 20) }),
-      Field(
-        testDescription: "maximumErrorBodyBytes", set: { $0.maximumErrorBodyBytes = (64 << 10) + $1 },
-        get: { ResolvedOptions($0).maximumErrorBodyBytes - (64 << 10) }),
-      Field(
-        testDescription: "decompression", set: { $0.decompression = $1 == 1 ? .automatic : .off },
-        get: { $0.decompression.map { $0 == .automatic ? 1 : 2 } ?? 0 }),
-      Field(
-        testDescription: "expectsContinue", set: { $0.expectsContinue = $1 == 1 },
-        get: { ResolvedOptions($0).expectsContinue.map { $0 ? 1 : 2 } ?? 0 }),
-      Field(
-        testDescription: "explains", set: { $0.explains = $1 == 1 },
-        get: { $0.explains.map { $0 ? 1 : 2 } ?? 0 }),
-      Field(testDescription: "tag", set: { $0.tag = "\($1)" }, get: { Int($0.tag ?? "0") ?? -1 }),
-      Field(
-        testDescription: "reportsCancellation", set: { $0.reportsCancellation = $1 == 1 },
-        get: { $0.reportsCancellation.map { $0 ? 1 : 2 } ?? 0 }),
-      Field(
-        testDescription: "onProgress",
-        set: { options, number in
-          options.onProgress = { _ in reported?.add(number) }
-        },
-        get: { options in
-          let log = Log<Int>()
-          $reported.withValue(log) { options.onProgress?(TransferProgress()) }
-          return log.elements.last ?? 0
-        }),
-      Field(testDescription: "own key", set: { $0[OwnKey.self] = $1 }, get: { $0[OwnKey.self] ?? 0 }),
-    ]
-    + limit("connect", \.connectLimit, \.connect) + limit("idle", \.idleLimit, \.idle)
+  /// An option of which the library compares values.
+  private static func option<Value: Equatable>(
+    _ path: any WritableKeyPath<RequestOptions, Value?> & Sendable, _ one: Value, _ two: Value
+  ) -> Field where Value: Sendable {
+    Field(
+      testDescription: "\(path)", set: { $0[keyPath: path] = $1 == 1 ? one : two },
+      get: { $0[keyPath: path] == one ? 1 : $0[keyPath: path] == two ? 2 : 0 })
+  }
+
+  /// An option whose values are told apart by their text.
+  private static func option<Value: Sendable>(
+    _ path: any WritableKeyPath<RequestOptions, Value?> & Sendable, text one: Value, _ two: Value
+  ) -> Field {
+    Field(
+      testDescription: "\(path)", set: { $0[keyPath: path] = $1 == 1 ? one : two },
+      get: { ["\(one)", "\(two)"].firstIndex(of: $0[keyPath: path].map { "\($0)" } ?? "").map { $0 + 1 } ?? 0 })
+  }
+
+  /// One for each property of the options: a new one is added here.
+  private static let properties = [
+    option(\.retry, text: .timeouts(1), .timeouts(2)), option(\.isIdempotent, true, false),
+    option(\.hedging, .after(.seconds(1)), .after(.seconds(2))), option(\.rate, .perSecond(1), .perSecond(2)),
+    option(\.priority, 1, 2), option(\.redirects, text: .follow(upTo: 1), .follow(upTo: 2)),
+    option(\.cookies, text: .only([Cookie("one", "x")]), .only([Cookie("two", "x")])),
+    option(\.accepts, text: .statuses(0..<300), .statuses(0..<400)), option(\.maximumBodyBytes, 100, 200),
+    option(\.maximumErrorBodyBytes, 100, 200), option(\.decompression, .automatic, .off),
+    option(\.cache, .standard, .off), option(\.cacheFor, .seconds(1), .seconds(2)),
+    option(\.cacheStorage, .permanent, .session),
+    option(\.cachePartition, "1", "2"), option(\.coalesces, true, false),
+    option(\.httpVersion, .http1_1, .http2), option(\.expectsContinue, true, false),
+    option(\.credential, .token("1"), .token("2")), option(\.explains, true, false), option(\.tag, "1", "2"),
+    option(\.reportsCancellation, true, false),
+    Field(
+      testDescription: "onProgress",
+      set: { options, number in
+        options.onProgress = { _ in reported?.add(number) }
+      },
+      get: { options in
+        let log = Log<Int>()
+        $reported.withValue(log) { options.onProgress?(TransferProgress()) }
+        return log.elements.last ?? 0
+      }),
+    Field(testDescription: "own key", set: { $0[OwnKey.self] = $1 }, get: { $0[OwnKey.self] ?? 0 }),
+    limits[0],
+  ]
+
+  private static let limits =
+    limit("connect", \.connectLimit, \.connect) + limit("idle", \.idleLimit, \.idle)
     + limit("firstByte", \.firstByteLimit, \.firstByte) + limit("total", \.totalLimit, \.total)
+
+  static let fields = properties + limits.dropFirst()
 
   /// Where a progress closure says which one it is.
   @TaskLocal private static var reported: Log<Int>?
@@ -125,6 +111,8 @@ import Testing
   private static func arrived(_ levels: [Level: RequestOptions]) async throws -> RequestOptions {
     let seen = Log<RequestOptions>()
     var configuration = HTTPClient.Configuration()
+    // The origin of a client's credential.
+    configuration.baseURL = "http://example.test"
     configuration.transport = StubTransport(withContext: { _, context in
       seen.add(context.options)
       return .text("x")
@@ -310,16 +298,8 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  /// One for each field: a new one has to be added here, and is looked for wherever fields are listed.
-  private static let chosen: [RequestOptions] = [
-    .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .maximumErrorBodyBytes(1),
-    .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
-    .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
-    .expectsContinue(true), .isIdempotent(), .explains(), .hedging(.after(.seconds(1))), .rate(.server), .priority(1),
-    RequestOptions { $0.reportsCancellation = true },
-    RequestOptions { $0.onProgress = { _ in } },
-    RequestOptions { $0[Note.self] = "x" },
-  ]
+  /// One with each property.
+  private static let chosen = properties.map { property in RequestOptions { property.set(&$0, 1) } }
 
   @Test func `are empty only if no field is set`() {
     #expect(RequestOptions().isEmpty)
@@ -339,6 +319,4 @@ import Testing
     let all = Self.chosen.reduce(RequestOptions()) { $1.over($0) }
     #expect(zip(fields(all), fields(RequestOptions())).allSatisfy { $0 != $1 })
   }
-
-  private enum Note: RequestOptions.Key { typealias Value = String }
 }

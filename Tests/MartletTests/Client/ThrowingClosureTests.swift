@@ -9,12 +9,6 @@ import Testing
 @Suite(.hangLimit) struct ThrowingClosureTests {
   struct Own: Error {}
 
-  private struct Failing: Middleware {
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-    ) async throws -> StreamedResponse { throw Own() }
-  }
-
   private struct Unreadable: Decodable, Sendable {
     init(from decoder: any Decoder) throws { throw Own() }
   }
@@ -38,8 +32,10 @@ import Testing
   }
 
   static let places: [Place] = [
-    Place(testDescription: "middleware", configure: { $0.middleware = [Failing()] }),
-    Place(testDescription: "attempt middleware", configure: { $0.attemptMiddleware = [Failing()] }),
+    Place(testDescription: "middleware", configure: { $0.middleware = [.closure { _, _, _ in throw Own() }] }),
+    Place(
+      testDescription: "attempt middleware", configure: { $0.attemptMiddleware = [.closure { _, _, _ in throw Own() }] }
+    ),
     Place(testDescription: "a transport", configure: { $0.transport = .stub { _ in throw Own() } }),
     Place(testDescription: "what judges a response", configure: { $0.accepts = .when { _ in throw Own() } }),
     Place(
@@ -111,7 +107,7 @@ import Testing
     let client = HTTPClient {
       $0.clock = TestClock()
       $0.transport = Self.transport
-      $0.middleware = [Failing()]
+      $0.middleware = [.closure { _, _, _ in throw Own() }]
     }
     var errors: [HTTPError] = []
 

@@ -19,25 +19,16 @@ import Testing
     }
   }
 
-  static func client(
-    _ transport: StubTransport, _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    HTTPClient.stubbed(transport) {
-      $0.redirects.allowsDowngrade = true
-      configure(&$0)
-    }
-  }
-
   private func sent(_ transport: StubTransport) -> [String?] { transport.requests.map { $0.headers["Cookie"] } }
 
   @Test func `each client sends back only the cookies that its own responses set`() async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
 
     let response = try await client.get("http://a.test/set?a=1")
     _ = try await client.get("http://a.test/")
     _ = try await client.get("http://b.test/")
-    _ = try await Self.client(transport).get("http://a.test/")
+    _ = try await HTTPClient.stubbed(transport, .allowsDowngrade).get("http://a.test/")
 
     #expect(sent(transport) == [nil, "a=1", nil, nil])
     #expect(response.cookies.map(\.name) == ["a"])
@@ -47,7 +38,7 @@ import Testing
 
   @Test func `stores and sends cookies at every hop of a redirect`() async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
 
     let response = try await client.get("http://a.test/login?sid=1")
 
@@ -61,7 +52,7 @@ import Testing
   @Test(arguments: ["http://b.test/", "http://www.a.test/", "http://a.test.b.test/", "http://127.0.0.1/"])
   func `a redirect to another host sends no cookies of the first host`(other: String) async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
     _ = try await client.get("http://a.test/set?a=1")
     _ = try await client.get("\(raw: other)set?b=2")
 
@@ -72,7 +63,7 @@ import Testing
 
   @Test func `a redirect to http sends no Secure cookies`() async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
     _ = try await client.get("https://a.test/set?a=1;Secure")
     _ = try await client.get("https://a.test/set?b=2")
 
@@ -85,7 +76,7 @@ import Testing
     (HTTPMethod.get, "lax=1; plain=1; none=1"), (.head, "lax=1; plain=1; none=1"), (.post, "none=1"), (.put, "none=1"),
   ]) func `redirects from another site honour SameSite`(method: HTTPMethod, expected: String) async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
     for line in ["strict=1;SameSite=Strict", "lax=1;SameSite=Lax", "plain=1", "none=1;SameSite=None;Secure"] {
       _ = try await client.get("https://a.test/set?\(raw: line)")
     }
@@ -99,7 +90,7 @@ import Testing
 
   @Test func `sends the caller's Cookie field unchanged, and only to its origin`() async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
     for host in ["a.test", "b.test"] { _ = try await client.get("http://\(raw: host)/set?jar=1") }
 
     let response = try await client.get("http://a.test/to?http://b.test/", headers: ["cookie": "own=1"])
@@ -112,8 +103,8 @@ import Testing
 
   @Test func `can be disabled for a client and for a request`() async throws {
     let transport = Self.transport()
-    let off = Self.client(transport) { $0.cookies = .off }
-    let on = Self.client(transport)
+    let off = HTTPClient.stubbed(transport, .allowsDowngrade) { $0.cookies = .off }
+    let on = HTTPClient.stubbed(transport, .allowsDowngrade)
 
     _ = try await off.get("http://a.test/set?a=1")
     _ = try await off.get("http://a.test/")
@@ -128,7 +119,7 @@ import Testing
 
   @Test func `uses another jar for a request`() async throws {
     let transport = Self.transport()
-    let off = Self.client(transport) { $0.cookies = .off }
+    let off = HTTPClient.stubbed(transport, .allowsDowngrade) { $0.cookies = .off }
     let ada = CookieJar()
     let bob = CookieJar()
 
@@ -143,7 +134,7 @@ import Testing
 
   @Test func `sends only the cookies chosen for a request`() async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
     _ = try await client.get("http://a.test/set?jar=1")
     let only = RequestOptions.cookies(
       .only([
@@ -165,7 +156,8 @@ import Testing
     let transport = Self.transport()
 
     let error = await #expect(throws: HTTPError.self) {
-      try await Self.client(transport).get("http://a.test/", options: .cookies(.only([cookie])))
+      try await HTTPClient.stubbed(transport, .allowsDowngrade).get(
+        "http://a.test/", options: .cookies(.only([cookie])))
     }
 
     #expect(error?.kind == .invalidRequest)
@@ -217,18 +209,15 @@ import Testing
   func `stores cookies from the network, but not from cached responses`(source: HTTPResponse.Source, count: Int)
     async throws
   {
-    struct Stored: Middleware {
-      let source: HTTPResponse.Source
-
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse {
-        var response = StreamedResponse(status: .ok, headers: ["Set-Cookie": "a=1"], request: request)
-        response.source = source
-        return response
-      }
+    let client = HTTPClient {
+      $0.attemptMiddleware = [
+        .closure { request, _, _ in
+          var response = StreamedResponse(status: .ok, headers: ["Set-Cookie": "a=1"], request: request)
+          response.source = source
+          return response
+        }
+      ]
     }
-    let client = HTTPClient { $0.attemptMiddleware = [Stored(source: source)] }
 
     _ = try await client.get("http://a.test/")
 
@@ -237,12 +226,12 @@ import Testing
 
   @Test func `a client shares its jar with derived clients unless they set another`() async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
     let derived = client.derived { $0.headers["X-A"] = "b" }
     let other = client.derived { $0.cookies = .memory }
     let shared = CookieJar()
-    let first = Self.client(transport) { $0.cookies = .jar(shared) }
-    let second = Self.client(transport) { $0.cookies = .jar(shared) }
+    let first = HTTPClient.stubbed(transport, .allowsDowngrade) { $0.cookies = .jar(shared) }
+    let second = HTTPClient.stubbed(transport, .allowsDowngrade) { $0.cookies = .jar(shared) }
 
     await client.update { $0.headers["X-B"] = "c" }
 
@@ -253,7 +242,7 @@ import Testing
 
   @Test func `the jar is emptied at sign-out`() async throws {
     let transport = Self.transport()
-    let client = Self.client(transport)
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade)
     _ = try await client.get("http://a.test/set?a=1")
 
     try await client.signOut()
@@ -266,7 +255,7 @@ import Testing
     let transport = Self.transport()
     let date = Log<Date>()
     date.add(Date(timeIntervalSince1970: 1_700_000_000))
-    let client = Self.client(transport) { $0.now = { date.elements.last ?? .distantPast } }
+    let client = HTTPClient.stubbed(transport, .allowsDowngrade) { $0.now = { date.elements.last ?? .distantPast } }
     _ = try await client.get("http://a.test/set?a=1;Max-Age=60")
 
     _ = try await client.get("http://a.test/")

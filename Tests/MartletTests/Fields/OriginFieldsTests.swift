@@ -7,15 +7,7 @@ import Testing
 
 /// Which header fields another origin receives, by redirects and by full URLs.
 @Suite(.hangLimit) struct OriginFieldsTests {
-  private static func client(
-    _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    HTTPClient.onTestClock {
-      $0.transport = transport
-      $0.redaction = .standard.masking(headers: ["X-Tenant"])
-      change(&$0)
-    }
-  }
+  private static let masksTenant = ClientSetting { $0.redaction = .standard.masking(headers: ["X-Tenant"]) }
 
   @Test(arguments: [
     ("X-Api-Key", false), ("x-auth-token", false), ("X-CSRF-Token", false), ("Session-Id", false), ("X-Tenant", false),
@@ -25,7 +17,8 @@ import Testing
     for (location, isSame) in [("http://b.test/", false), ("http://a.test:81/", false), ("/b", true)] {
       let transport = StubTransport(script: [.redirect(to: location, status: 307), .text("x")])
 
-      _ = try await Self.client(transport).post("http://a.test/", headers: [name: "v"], body: .text("b"))
+      _ = try await HTTPClient.onTestClock(transport, Self.masksTenant).post(
+        "http://a.test/", headers: [name: "v"], body: .text("b"))
 
       let next = try #require(transport.requests.last)
       #expect(next.headers[name] == (isKept || isSame ? "v" : nil), "\(location)")
@@ -35,7 +28,7 @@ import Testing
 
   @Test func `the program can allow a name, but not Authorization`() async throws {
     let transport = StubTransport(script: [.redirect(to: "http://b.test/", status: 307), .text("x")])
-    let client = Self.client(transport) {
+    let client = HTTPClient.onTestClock(transport, Self.masksTenant) {
       $0.crossOriginHeaders = ["x-api-key", "X-TENANT", "Authorization", "Cookie"]
     }
 
@@ -73,7 +66,7 @@ import Testing
     for isRedirected in [false, true] {
       let script: [StubResponse] = isRedirected ? [.redirect(to: target, status: 307)] : []
       let transport = StubTransport(script: script + [.text("x")])
-      let client = Self.client(transport) {
+      let client = HTTPClient.onTestClock(transport, Self.masksTenant) {
         $0.baseURL = "http://a.test"
         $0.headers = Self.defaults
       }
@@ -89,13 +82,13 @@ import Testing
 
   @Test func `default fields go elsewhere if they are allowed, or without a base URL`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let allowing = Self.client(transport) {
+    let allowing = HTTPClient.onTestClock(transport, Self.masksTenant) {
       $0.baseURL = "http://a.test"
       $0.headers = Self.defaults
       $0.crossOriginHeaders = ["X-Api-Key", "X-Region"]
     }
-    let free = Self.client(transport) { $0.headers = Self.defaults }
-    let own = Self.client(transport) { $0.baseURL = "http://a.test" }
+    let free = HTTPClient.onTestClock(transport, Self.masksTenant) { $0.headers = Self.defaults }
+    let own = HTTPClient.onTestClock(transport, Self.masksTenant) { $0.baseURL = "http://a.test" }
 
     try await allowing.get("http://b.test/")
     try await free.get("http://b.test/")
@@ -108,7 +101,7 @@ import Testing
 
   @Test func `a replacement drops inherited secrets, and keeps new ones`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
-    let client = Self.client(transport) {
+    let client = HTTPClient.onTestClock(transport, Self.masksTenant) {
       $0.redirects = .ask { hop in
         var request = hop.request
         request.target = "http://other.test/c"
@@ -132,7 +125,7 @@ import Testing
       }
       return .redirect(to: "http://b.test/")
     }
-    let client = Self.client(transport)
+    let client = HTTPClient.onTestClock(transport, Self.masksTenant)
 
     let moved = try await client.get("http://a.test/a", headers: ["X-Api-Key": "1"], options: .explains())
     let first = try await client.get("http://c.test/", headers: ["X-Tenant": "one"]).text

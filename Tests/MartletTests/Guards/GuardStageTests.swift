@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import MartletBase
@@ -14,35 +15,10 @@ import Testing
     }
   }
 
-  static func client(
-    _ transport: any Transport, _ guards: [RequestGuard],
-    _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.clock = TestClock()
-      $0.now = { Date(timeIntervalSince1970: 1_700_000_000) }
-      $0.guards = guards
-      $0.redirects.allowsDowngrade = true
-      configure(&$0)
-    }
-  }
+  private static let settings: ClientSetting = [.now(Date(timeIntervalSince1970: 1_700_000_000)), .allowsDowngrade]
 
   private func refusal(_ client: HTTPClient, _ url: String) async -> HTTPError? {
     await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(url)) }
-  }
-
-  /// Sends another request than it was given.
-  private struct Swap: Middleware {
-    let url: String
-
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-    ) async throws -> StreamedResponse {
-      var request = request
-      request.target = RequestTarget(url)
-      return try await next(request)
-    }
   }
 
   // MARK: What is refused
@@ -57,7 +33,7 @@ import Testing
     _ rule: RequestGuard, _ url: String, _ name: String
   ) async throws {
     let transport = Self.transport()
-    let client = Self.client(transport, [rule])
+    let client = HTTPClient.onTestClock(transport, .guards([rule]), Self.settings)
     func expectRefusal(_ error: HTTPError?, sent: Int, _ place: String) {
       #expect(error?.kind == .refusedByGuard, "\(place)")
       #expect(error?.message.contains(name) == true, "\(place): \(error?.message ?? "")")
@@ -68,11 +44,11 @@ import Testing
 
     expectRefusal(await refusal(client, url), sent: 0, "first")
     expectRefusal(await refusal(client, "https://a.test/to?\(url)"), sent: 1, "redirect")
-    await client.update { $0.middleware = [Swap(url: url)] }
+    await client.update { $0.middleware = [.changing { $0.target = RequestTarget(url) }] }
     expectRefusal(await refusal(client, "https://a.test/"), sent: 1, "middleware")
     await client.update {
       $0.middleware = []
-      $0.attemptMiddleware = [Swap(url: url)]
+      $0.attemptMiddleware = [.changing { $0.target = RequestTarget(url) }]
     }
     expectRefusal(await refusal(client, "https://a.test/"), sent: 1, "attempt middleware")
     await client.update {
@@ -89,8 +65,9 @@ import Testing
 
   @Test func `a request must pass all guards`() async throws {
     let transport = Self.transport()
-    let client = Self.client(
-      transport, [.allowedHosts(["a.test", "b.test"]), .httpsOnly, .allowedHosts(["b.test", "c.test"])])
+    let client = HTTPClient.onTestClock(
+      transport, .guards([.allowedHosts(["a.test", "b.test"]), .httpsOnly, .allowedHosts(["b.test", "c.test"])]),
+      Self.settings)
 
     #expect(try await client.get("https://b.test/").text == "x")
     for url in ["https://a.test/", "https://c.test/", "http://b.test/"] {
@@ -100,7 +77,9 @@ import Testing
   }
 
   @Test func `does not repeat a rejected request`() async throws {
-    let client = Self.client(Self.transport(), [.httpsOnly]) { $0.retry = .backoff(attempts: 5) }
+    let client = HTTPClient.onTestClock(Self.transport(), .guards([.httpsOnly]), Self.settings) {
+      $0.retry = .backoff(attempts: 5)
+    }
 
     #expect(await refusal(client, "http://b.test/")?.attempts.count == 1)
   }
@@ -111,7 +90,8 @@ import Testing
   func `rejects a malformed guard before sending, and names the value`(_ rule: RequestGuard, _ value: String) async {
     let transport = Self.transport()
 
-    let error = await refusal(Self.client(transport, [.httpsOnly, rule]), "https://a.test/")
+    let error = await refusal(
+      HTTPClient.onTestClock(transport, .guards([.httpsOnly, rule]), Self.settings), "https://a.test/")
 
     #expect(error?.kind == .invalidRequest)
     #expect(error?.message.contains(value) == true, "\(error?.message ?? "")")
@@ -123,27 +103,34 @@ import Testing
     let lists = [RequestGuard.publicAddressesOnly, .publicAddressesOnly(except: ["::1"])]
 
     for guards in [stores, lists] {
-      #expect(await refusal(Self.client(Self.transport(), guards), "https://a.test/")?.kind == .invalidRequest)
+      #expect(
+        await refusal(HTTPClient.onTestClock(Self.transport(), .guards(guards), Self.settings), "https://a.test/")?.kind
+          == .invalidRequest)
     }
-    let twice = Self.client(Self.transport(), [.hsts, .hsts(.memory), .publicAddressesOnly, .publicAddressesOnly])
+    let twice = HTTPClient.onTestClock(
+      Self.transport(), .guards([.hsts, .hsts(.memory), .publicAddressesOnly, .publicAddressesOnly]), Self.settings)
     await #expect(throws: Never.self) { try await twice.get("https://a.test/") }
   }
 
   @Test func `publicAddressesOnly rejects Unix sockets and custom transports`() async {
-    let socket = Self.client(Self.transport(), [.publicAddressesOnly]) { $0.unixSocket = "/tmp/a" }
+    let socket = HTTPClient.onTestClock(Self.transport(), .guards([.publicAddressesOnly]), Self.settings) {
+      $0.unixSocket = "/tmp/a"
+    }
     struct Foreign: Transport {
       func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
         StreamedResponse(status: 200, request: request)
       }
     }
-    let foreign = Self.client(Foreign(), [.publicAddressesOnly])
+    let foreign = HTTPClient.onTestClock(Foreign(), .guards([.publicAddressesOnly]), Self.settings)
 
     let first = await refusal(socket, "https://a.test/")
     let second = await refusal(foreign, "https://a.test/")
 
     #expect(first?.kind == .invalidRequest && first?.message.contains("unixSocket") == true)
     #expect(second?.kind == .unsupported && second?.message.contains(".curl") == true)
-    await #expect(throws: Never.self) { try await Self.client(Foreign(), [.httpsOnly]).get("https://a.test/") }
+    await #expect(throws: Never.self) {
+      try await HTTPClient.onTestClock(Foreign(), .guards([.httpsOnly]), Self.settings).get("https://a.test/")
+    }
   }
 
   // MARK: HSTS
@@ -154,7 +141,7 @@ import Testing
 
   @Test func `upgrades requests for HSTS hosts to https, and the port with it`() async throws {
     let transport = Self.transport(Self.wish)
-    let client = Self.client(transport, [.hsts])
+    let client = HTTPClient.onTestClock(transport, .guards([.hsts]), Self.settings)
 
     _ = try await client.get("http://a.test/")
     _ = try await client.get("http://a.test/")
@@ -178,11 +165,11 @@ import Testing
     let first = Self.transport([
       "Strict-Transport-Security": "max-age=x", "strict-transport-security": "max-age=100",
     ])
-    let client = Self.client(first, [.hsts])
+    let client = HTTPClient.onTestClock(first, .guards([.hsts]), Self.settings)
     let insecure = Self.transport(Self.wish)
-    let trusting = Self.client(insecure, [.hsts]) { $0.tls = .insecureTrustAnything }
+    let trusting = HTTPClient.onTestClock(insecure, .guards([.hsts]), Self.settings) { $0.tls = .insecureTrustAnything }
     let address = Self.transport(Self.wish)
-    let numbered = Self.client(address, [.hsts])
+    let numbered = HTTPClient.onTestClock(address, .guards([.hsts]), Self.settings)
 
     for client in [client, trusting] {
       _ = try await client.get("https://a.test/")
@@ -200,11 +187,11 @@ import Testing
   @Test func `remembers an HSTS host for max-age, separately for each client`() async throws {
     let transport = Self.transport(Self.wish)
     let now = Locked(Date(timeIntervalSince1970: 1_000_000))
-    let client = Self.client(transport, [.hsts]) { $0.now = { now.withLock { $0 } } }
+    let client = HTTPClient.onTestClock(transport, .guards([.hsts]), Self.settings) { $0.now = { now.withLock { $0 } } }
     _ = try await client.get("https://a.test/")
 
     _ = try await client.derived { $0.guards.append(.allowedHosts(["a.test"])) }.get("http://a.test/")
-    _ = try await Self.client(transport, [.hsts]).get("http://a.test/")
+    _ = try await HTTPClient.onTestClock(transport, .guards([.hsts]), Self.settings).get("http://a.test/")
     await client.update { $0.guards = [.httpsOnly, .hsts] }
     _ = try await client.get("http://a.test/")
     await client.update { $0.guards = [.hsts] }
@@ -216,7 +203,7 @@ import Testing
 
   @Test func `chooses cookies and credentials for the upgraded URL`() async throws {
     let transport = Self.transport(Self.wish)
-    let client = Self.client(transport, [.hsts]) {
+    let client = HTTPClient.onTestClock(transport, .guards([.hsts]), Self.settings) {
       $0.baseURL = "http://a.test"
       $0.authenticators[.baseURL] = .bearer("base")
     }
@@ -242,7 +229,9 @@ import Testing
       default: .text("x", headers: Self.wish)
       }
     }
-    let client = Self.client(transport, [.hsts]) { $0.redirects.allowsDowngrade = false }
+    let client = HTTPClient.onTestClock(transport, .guards([.hsts]), Self.settings) {
+      $0.redirects.allowsDowngrade = false
+    }
     _ = try await client.get("https://a.test/")
 
     // Known to want https, so this is no way back to http, and the credentials may stay.
@@ -261,7 +250,7 @@ import Testing
 
   @Test func `emits an event for an upgrade, and HSTS hosts pass httpsOnly`() async throws {
     let transport = Self.transport(Self.wish)
-    let client = Self.client(transport, [.httpsOnly, .hsts])
+    let client = HTTPClient.onTestClock(transport, .guards([.httpsOnly, .hsts]), Self.settings)
     _ = try await client.get("https://a.test/")
 
     let handle = client.start(.get("http://b.a.test/"))
@@ -275,7 +264,7 @@ import Testing
 
   @Test func `rejects http requests while the HSTS file is unreadable`() async throws {
     let transport = Self.transport(Self.wish)
-    let client = Self.client(transport, [.hsts(.file(URL(filePath: "/")))])
+    let client = HTTPClient.onTestClock(transport, .guards([.hsts(.file(URL(filePath: "/")))]), Self.settings)
 
     let error = await refusal(client, "http://a.test/")
     _ = try await client.get("https://a.test/")
@@ -286,12 +275,14 @@ import Testing
 
   @Test func `upgrades requests that attempt middleware has changed`() async throws {
     let transport = Self.transport(Self.wish)
-    let client = Self.client(transport, [.hsts]) { $0.attemptMiddleware = [Swap(url: "http://a.test/")] }
+    let client = HTTPClient.onTestClock(transport, .guards([.hsts]), Self.settings) {
+      $0.attemptMiddleware = [.changing { $0.target = "http://a.test/" }]
+    }
 
     _ = try await client.get("https://a.test/")
     await client.update { $0.attemptMiddleware = [] }
     _ = try await client.get("https://a.test/")
-    await client.update { $0.attemptMiddleware = [Swap(url: "http://a.test/")] }
+    await client.update { $0.attemptMiddleware = [.changing { $0.target = "http://a.test/" }] }
     _ = try await client.get("https://b.test/")
 
     #expect(sent(transport) == ["http://a.test/", "https://a.test/", "https://a.test/"])
@@ -317,7 +308,7 @@ import Testing
     #expect(
       names {
         $0.guards = [.httpsOnly]
-        $0.attemptMiddleware = [Swap(url: "/")]
+        $0.attemptMiddleware = [.changing { $0.target = "/" }]
       }.suffix(3) == ["MiddlewareStage", "GuardStage", "ExchangeStage"])
     #expect(!names { $0.guards = [] }.contains("GuardStage"))
   }

@@ -128,21 +128,18 @@ import Testing
   }
 
   @Test func `text is escaped as JSON`() throws {
-    var text = JSONText()
     let strange = "\u{0}\u{1F}\n\r\t\"\\/é😀\u{2028}"
-    text.object { text in
-      text.member("a", strange)
-      text.member("b", Int64.min)
-      text.member("c", Duration.microseconds(1_000_007))
-      text.member("d", nil as Duration?)
-      text.member("e", Duration.seconds(-1.5))
-      text.name("f")
-      text.array([true, false]) { value, text in text.object { $0.member("x", value) } }
-    }
+    let node = JSONNode.members([
+      ("a", .text(strange)), ("b", .number(Int64.min)), ("c", .milliseconds(.microseconds(1_000_007))),
+      ("d", .milliseconds(nil)), ("e", .milliseconds(.seconds(-1.5))),
+      ("f", .array([true, false].map { .members([("x", .scalar(.bool($0)))]) })), ("g", .text(nil)),
+    ])
+    var text: [UInt8] = []
+    node.append(to: &text)
 
-    let value = try JSONParser.value(of: Data(text.bytes))
+    let value = try JSONParser.value(of: Data(text))
     #expect(value["a"].string == strange && value["b"].int == .min)
     #expect(value["c"].double == 1000.007 && value["d"].int == -1 && value["e"].double == -1500)
-    #expect(value["f"][1]["x"] == false)
+    #expect(value["f"][1]["x"] == false && value.object?.count == 6)
   }
 }

@@ -54,6 +54,7 @@ import Testing
     #expect(entries[0].explanation.contains { $0.contains("the redirect (302) to http://example.test/b?page=2") })
     #expect(entries[1].explanation.contains { $0.contains("is repeated at once") })
     #expect(entries[2].explanation == ["0.0 ms: redirect 1, attempt 2: the status 200 is accepted"])
+    #expect(entries[2].codes == ["status.accepted"] && entries[0].codes.contains("redirect.followed"))
   }
 
   @Test func `a request without an exchange is an entry too`() async throws {
@@ -135,9 +136,9 @@ import Testing
 
     let entry = try #require(entries.first)
     #expect(headers.first.map { entry.response.headers[$0.name] } == value)
-    var text = JSONText()
-    entry.write(to: &text)
-    #expect(!String(decoding: text.bytes, as: UTF8.self).contains("canary"))
+    var text: [UInt8] = []
+    HAREntry.append([entry], to: &text)
+    #expect(!String(decoding: text, as: UTF8.self).contains("canary"))
   }
 
   @Test(arguments: [

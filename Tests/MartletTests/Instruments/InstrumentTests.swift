@@ -1,6 +1,5 @@
 import Foundation
 import MartletTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ import Testing
   final class Recorder: Instrument {
     let events = Log<InstrumentEvent>()
     let added: HTTPHeaders
-    private let isOpen = Mutex(true)
+    private let isOpen = Shared(true)
     private let gate = DispatchSemaphore(value: 0)
 
     init(adding added: HTTPHeaders = [:], isBlocked: Bool = false) {
@@ -50,21 +49,11 @@ import Testing
     }
   }
 
-  private static func client(
-    _ transport: StubTransport, _ instruments: [any Instrument],
-    _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    .stubbed(transport) {
-      $0.cache = .off
-      $0.instruments = instruments
-      change(&$0)
-    }
-  }
-
   @Test func `events come in order`() async throws {
     let recorder = Recorder()
-    let client = Self.client(
-      StubTransport(script: [.redirect(to: "/y"), .status(.serviceUnavailable), .text("x")]), [recorder]
+    let client = HTTPClient.stubbed(
+      StubTransport(script: [.redirect(to: "/y"), .status(.serviceUnavailable), .text("x")]), .cache(.off),
+      .instruments(recorder)
     ) {
       $0.retry = .backoff()
       $0.random = { 0 }
@@ -87,12 +76,12 @@ import Testing
   @Test func `failed and cancelled requests have an end`() async throws {
     let recorder = Recorder()
     let isAsked = Shared(false)
-    let client = Self.client(
-      StubTransport { request in
-        guard request.url?.path() == "/wait" else { return .failure(HTTPError(.connectionLost, "cut")) }
-        isAsked.withLock { $0 = true }
-        try await untilCancelled()
-      }, [recorder])
+    let transport = StubTransport { request in
+      guard request.url?.path() == "/wait" else { return .failure(HTTPError(.connectionLost, "cut")) }
+      isAsked.withLock { $0 = true }
+      try await untilCancelled()
+    }
+    let client = HTTPClient.stubbed(transport, .cache(.off), .instruments(recorder))
 
     await #expect(throws: HTTPError.self) { try await client.get("/x", options: .retry(.off)) }
     let handle = client.start(.get("/wait"))
@@ -109,7 +98,8 @@ import Testing
 
   @Test func `attributes have the names of OpenTelemetry, and no secrets`() async throws {
     let recorder = Recorder()
-    let client = Self.client(StubTransport(script: [.redirect(to: "/y?token=1"), .status(.notFound)]), [recorder])
+    let client = HTTPClient.stubbed(
+      StubTransport(script: [.redirect(to: "/y?token=1"), .status(.notFound)]), .cache(.off), .instruments(recorder))
 
     await #expect(throws: HTTPError.self) { try await client.get("http://u:p@a.test:81/x?token=1") }
     await client.drain()
@@ -132,8 +122,9 @@ import Testing
 
   @Test func `fields of instruments are added to each exchange, unless the request has them`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/y"), .text("x")])
-    let client = Self.client(
-      transport, [Recorder(adding: ["X-Span": "1", "X-Own": "2"]), Recorder(adding: ["X-Span": "3"])])
+    let client = HTTPClient.stubbed(
+      transport, .cache(.off),
+      .instruments(Recorder(adding: ["X-Span": "1", "X-Own": "2"]), Recorder(adding: ["X-Span": "3"])))
 
     let response = try await client.get("/x", headers: ["X-Own": "0"])
 
@@ -144,7 +135,7 @@ import Testing
 
   @Test func `an invalid field of an instrument fails the request before it is sent`() async throws {
     let transport = StubTransport(script: [.text("x")])
-    let client = Self.client(transport, [Recorder(adding: ["X-Span": "a\r\nb: c"])])
+    let client = HTTPClient.stubbed(transport, .cache(.off), .instruments(Recorder(adding: ["X-Span": "a\r\nb: c"])))
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("/x") }
 
@@ -156,7 +147,7 @@ import Testing
   @Test(arguments: ["Authorization", "cookie", "Host", "Range", "If-None-Match"])
   func `an instrument cannot add a field that decides about the request`(name: String) async throws {
     let transport = StubTransport(script: [.text("x")])
-    let client = Self.client(transport, [Recorder(adding: [name: "1"])])
+    let client = HTTPClient.stubbed(transport, .cache(.off), .instruments(Recorder(adding: [name: "1"])))
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("/x") }
 
@@ -165,7 +156,7 @@ import Testing
 
   @Test func `a request of a cancelled task begins and ends, and announces nothing else`() async throws {
     let recorder = Recorder()
-    let client = Self.client(StubTransport { _ in .text("x") }, [recorder])
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
     let isCancelled = Shared(false)
 
     let task = Task {
@@ -184,7 +175,7 @@ import Testing
 
   @Test func `the closed client's refusal is an end`() async throws {
     let recorder = Recorder()
-    let client = Self.client(StubTransport { _ in .text("x") }, [recorder])
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
     await client.drain()
 
     await #expect(throws: HTTPError.self) { try await client.get("/x") }
@@ -198,7 +189,7 @@ import Testing
     let script: [StubResponse] = [
       .redirect(to: "http://[::1]:81/"), .status(.serviceUnavailable), .text("x"), .text("no JSON"),
     ]
-    let client = Self.client(StubTransport(script: script), [recorder])
+    let client = HTTPClient.stubbed(StubTransport(script: script), .cache(.off), .instruments(recorder))
 
     _ = try await client.get("/x", options: .accepts(.any))
     _ = try await client.send(HTTPRequest(HTTPMethod("PURGE"), "/x"))
@@ -217,7 +208,7 @@ import Testing
 
   @Test func `an instrument that blocks delays no request, and loses events beyond the limit`() async throws {
     let recorder = Recorder(isBlocked: true)
-    let client = Self.client(StubTransport { _ in .text("x") }, [recorder])
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
 
     // Nine events each.
     for _ in 0..<1_300 { try await client.get("/x") }
@@ -232,7 +223,7 @@ import Testing
 
   @Test func `draining waits for an instrument, but not for ever`() async throws {
     let recorder = Recorder(isBlocked: true)
-    let client = Self.client(StubTransport { _ in .text("x") }, [recorder])
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
     try await client.get("/x")
 
     await client.drain(timeout: .milliseconds(1))
@@ -247,7 +238,7 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
     let own = "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01"
     let recorder = Recorder(adding: ["traceparent": own])
-    let client = Self.client(transport, [recorder])
+    let client = HTTPClient.stubbed(transport, .cache(.off), .instruments(recorder))
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     let trace = try #require(TraceContext(traceparent: parent, tracestate: "a=1"))
 
@@ -260,7 +251,7 @@ import Testing
 
   @Test func `requests of different traces share a response`() async throws {
     let transport = StubTransport { _ in .text("x", headers: ["Cache-Control": "max-age=60"]) }
-    let client = Self.client(transport, []) { $0.cache = .memory() }
+    let client = HTTPClient.stubbed(transport, .cache(.off), .instruments()) { $0.cache = .memory() }
 
     for number in 1...3 {
       let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e473\(number)-00f067aa0ba902b7-01")
@@ -285,7 +276,7 @@ import Testing
 
   @Test func `requests pass on the trace of their task`() async throws {
     let transport = StubTransport(script: [.redirect(to: "http://other.test/"), .text("x"), .text("x"), .text("x")])
-    let client = Self.client(transport, [])
+    let client = HTTPClient.stubbed(transport, .cache(.off), .instruments())
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     let trace = try #require(TraceContext(traceparent: parent, tracestate: "a=1"))
 

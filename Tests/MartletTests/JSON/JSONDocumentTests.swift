@@ -36,10 +36,13 @@ import Testing
     return String(repeating: "[", count: 60) + elements + String(repeating: "]", count: 60)
   }
 
+  /// The least time of some runs, because neighbors on the processor slow down single runs.
   private static func cpuTime(_ body: () throws -> Void) rethrows -> Int {
-    let start = Steps.threadTime
-    try body()
-    return Steps.threadTime - start
+    try (0..<5).map { _ in
+      let start = Steps.threadTime
+      try body()
+      return Steps.threadTime - start
+    }.min() ?? 0
   }
 
   @Test(arguments: ["1.5", "1.5,\"a\"", "true,{}", "[1],\"a\"", "{\"a\":1},{\"a\":\"b\"}"])

@@ -9,12 +9,7 @@ import Testing
 @Suite(.hangLimit) struct TransferProgressTests {
   private static let url = RequestTarget("http://example.test/")
 
-  private static func client(_ transport: StubTransport, _ clock: TestClock) -> HTTPClient {
-    HTTPClient.stubbed(transport, clock: clock) {
-      $0.timeout = .unlimited
-      $0.random = { 0 }
-    }
-  }
+  private static let settings: ClientSetting = [.timeout(.unlimited), .random(0)]
 
   /// What never falls, does not.
   static func expectRising(_ told: [TransferProgress], sourceLocation: SourceLocation = #_sourceLocation) {
@@ -42,7 +37,7 @@ import Testing
       return .text("x")
     })
 
-    _ = try await Self.client(transport, clock)
+    _ = try await HTTPClient.stubbed(transport, Self.settings, clock: clock)
       .get(Self.url, options: .onProgress { told.add((clock.now.offset, $0)) })
 
     let times = told.elements.map(\.at)
@@ -72,7 +67,8 @@ import Testing
       return .text("x")
     })
 
-    _ = try await Self.client(transport, clock).get(Self.url, options: .onProgress { told.add($0) })
+    _ = try await HTTPClient.stubbed(transport, Self.settings, clock: clock).get(
+      Self.url, options: .onProgress { told.add($0) })
 
     #expect(abs(told.elements[99].bytesPerSecond.received - 10_000) < 500, "\(told.elements[99])")
     #expect(abs((told.elements.last?.bytesPerSecond.received ?? 0) - 1000) < 50)
@@ -92,7 +88,8 @@ import Testing
     })
     let options = RequestOptions.retry(.backoff(attempts: 2)).onProgress { told.add($0) }
 
-    _ = try await Self.client(transport, clock).put(Self.url, body: .data(Data(count: 1000)), options: options)
+    _ = try await HTTPClient.stubbed(transport, Self.settings, clock: clock).put(
+      Self.url, body: .data(Data(count: 1000)), options: options)
 
     let progress = told.elements
     Self.expectRising(progress)
@@ -117,7 +114,7 @@ import Testing
       return .text("x")
     })
 
-    _ = try await Self.client(transport, clock)
+    _ = try await HTTPClient.stubbed(transport, Self.settings, clock: clock)
       .get(Self.url, options: .retry(.backoff(attempts: 2)).onProgress { told.add($0) })
 
     Self.expectRising(told.elements)
@@ -133,7 +130,8 @@ import Testing
       return .text("x")
     })
 
-    _ = try await Self.client(transport, clock).get(Self.url, options: .onProgress { told.add($0) })
+    _ = try await HTTPClient.stubbed(transport, Self.settings, clock: clock).get(
+      Self.url, options: .onProgress { told.add($0) })
 
     #expect(told.elements.map(\.fraction) == [nil, 1])
     #expect(told.elements.map(\.timeLeft) == [nil, .zero])
@@ -142,7 +140,7 @@ import Testing
   @Test func `reports completion even if no bytes moved, also to late listeners`() async throws {
     let transport = StubTransport { _ in .status(.noContent) }
     let told = Log<TransferProgress>()
-    let client = Self.client(transport, TestClock())
+    let client = HTTPClient.stubbed(transport, Self.settings, clock: TestClock())
 
     let handle = client.start(.get(Self.url), options: .onProgress { told.add($0) })
     var seen: [TransferProgress] = []
@@ -166,7 +164,7 @@ import Testing
     })
 
     await #expect(throws: HTTPError.self) {
-      try await Self.client(transport, clock)
+      try await HTTPClient.stubbed(transport, Self.settings, clock: clock)
         .put(Self.url, body: .data(Data(count: 20)), options: .onProgress { told.add($0) })
     }
 
@@ -189,7 +187,7 @@ import Testing
       return .text("x")
     })
 
-    _ = try await Self.client(transport, clock)
+    _ = try await HTTPClient.stubbed(transport, Self.settings, clock: clock)
       .get(
         Self.url,
         options: .onProgress { progress in
@@ -211,7 +209,7 @@ import Testing
       await gates[1].pass()
       return .text("x")
     })
-    let handle = Self.client(transport, TestClock()).start(.get(Self.url))
+    let handle = HTTPClient.stubbed(transport, Self.settings, clock: TestClock()).start(.get(Self.url))
     let progress = handle.foundationProgress
     // Told after Foundation's, which changes on the main queue.
     let told = Log<Int64>()
@@ -237,7 +235,7 @@ import Testing
 
   @MainActor @Test func `cancelling Foundation's progress cancels the request`() async throws {
     let transport = StubTransport { _ in try await untilCancelled() }
-    let handle = Self.client(transport, TestClock()).start(.get(Self.url))
+    let handle = HTTPClient.stubbed(transport, Self.settings, clock: TestClock()).start(.get(Self.url))
     let progress = handle.foundationProgress
 
     #expect(progress.isIndeterminate && progress.isCancellable)
@@ -257,7 +255,7 @@ import Testing
       await told.wait(for: 2)
       return .text("x")
     })
-    let handle = Self.client(transport, clock).start(.get(Self.url))
+    let handle = HTTPClient.stubbed(transport, Self.settings, clock: clock).start(.get(Self.url))
 
     handle.call?.watchProgress { told.add($0.fraction) }
     gate.open()

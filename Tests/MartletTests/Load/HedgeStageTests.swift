@@ -33,16 +33,7 @@ import Testing
   private let clock = TestClock(advancing: .manually)
   private let answers = Answers()
 
-  private func client(
-    _ policy: HedgingPolicy = .after(.milliseconds(80)),
-    _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    .stubbed(answers.transport, clock: clock) {
-      $0.options.hedging = policy
-      $0.retry = .off
-      change(&$0)
-    }
-  }
+  private static let settings: ClientSetting = [.hedging(.after(.milliseconds(80))), .retry(.off)]
 
   /// Starts a request, whose hedge is sent if it may be.
   private func start(
@@ -57,7 +48,7 @@ import Testing
   }
 
   @Test func `the response of the hedge is used if it comes first, and the other exchange is cancelled`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(2, .text("second"))
@@ -65,8 +56,9 @@ import Testing
     let response = try await request.value
     #expect(response.text == "second")
     #expect(response.attempts.count == 1)
-    #expect(response.explanation.decisions.contains(.hedging(.sent(after: .milliseconds(80)))))
-    #expect(response.explanation.decisions.contains(.hedging(.won)))
+    let sent = response.explanation.entries.first { $0.code == "hedging.sent" }
+    #expect(sent?.sentence.hasSuffix("no response had begun after \(Duration.milliseconds(80).shown)") == true)
+    #expect(response.explanation.entries.contains { $0.code == "hedging.won" })
     await answers.cancelled.wait { $0 == [1] }
     #expect(client.activity.current.totals.hedges == 1)
     #expect(client.activity.current.totals.hedgesWon == 1)
@@ -74,21 +66,21 @@ import Testing
   }
 
   @Test func `the first response is used if it comes first, and the hedge is cancelled`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(1, .text("first"))
 
     let response = try await request.value
     #expect(response.text == "first")
-    #expect(response.explanation.decisions.contains(.hedging(.lost)))
+    #expect(response.explanation.entries.contains { $0.code == "hedging.lost" })
     await answers.cancelled.wait { $0 == [2] }
     #expect(client.activity.current.totals.hedgesWon == 0)
     await client.waitUntilEmpty()
   }
 
   @Test func `a response before the delay needs no hedge`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = Task { try await client.get("/") }
     await answers.waitForArrivals(1)
     answers.give(1, .text("x"))
@@ -111,7 +103,7 @@ import Testing
   func `waits for the other exchange only if the first one failed`(
     first: StubResponse, second: StubResponse, text: String
   ) async throws {
-    let client = client(.after(.milliseconds(80))) { $0.accepts = .any }
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock) { $0.accepts = .any }
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(1, first)
@@ -122,7 +114,7 @@ import Testing
   }
 
   @Test func `a hedge that fails first leaves the request to the other exchange`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(2, .failure(HTTPError(.connectionLost, "x")))
@@ -133,7 +125,7 @@ import Testing
   }
 
   @Test func `if both fail, the error of the first one is thrown`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(1, .failure(HTTPError(.connectionLost, "first")))
@@ -145,7 +137,7 @@ import Testing
   }
 
   @Test func `a cancelled request ends both exchanges`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
     request.cancel()
@@ -156,7 +148,7 @@ import Testing
   }
 
   @Test func `a deadline ends both exchanges`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = Task { [clock] in
       try await withDeadline(.milliseconds(200), clock: clock) { try await client.get("/") }
     }
@@ -182,7 +174,7 @@ import Testing
     ] as [(HTTPRequest, RequestOptions, Bool)])
   func `hedges only what can be sent twice`(request: HTTPRequest, options: RequestOptions, isHedged: Bool) async throws
   {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let task = await start(client, request, options: options)
     if isHedged { await answers.waitForArrivals(2) } else { await letOthersRun() }
     #expect(answers.count == (isHedged ? 2 : 1))
@@ -191,7 +183,7 @@ import Testing
   }
 
   @Test func `a hedge is not answered with the same credential twice`() async throws {
-    let client = client(.after(.milliseconds(80))) { $0.accepts = .any }
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock) { $0.accepts = .any }
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(2, .text("no", status: 401))
@@ -207,7 +199,7 @@ import Testing
   }
 
   @Test func `if one of them may have been processed, the error says so`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(2, .failure(HTTPError(.connectionLost, "second")))
@@ -220,7 +212,7 @@ import Testing
   }
 
   @Test func `a response that a retry would not repeat is used at once`() async throws {
-    let client = client(.after(.milliseconds(80))) { $0.accepts = .any }
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock) { $0.accepts = .any }
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(1, .text("gone", status: 404))
@@ -232,7 +224,7 @@ import Testing
   @Test func `a hedged request leaves nothing behind`() async throws {
     weak var core: ClientCore?
     do {
-      let client = client()
+      let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
       core = client.core
       let request = await start(client)
       await answers.waitForArrivals(2)
@@ -245,7 +237,7 @@ import Testing
   }
 
   @Test func `hedges come out of the retry budget`() async throws {
-    let client = client()
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     while client.core.budget.takeRetry() {}
     let request = Task { try await client.send(.get("/"), options: .explains()) }
     await answers.waitForArrivals(1)
@@ -256,11 +248,14 @@ import Testing
     #expect(answers.count == 1)
     answers.give(1, .text("x"))
 
-    #expect(try await request.value.explanation.decisions.contains(.hedging(.notSent(.budgetExhausted))))
+    let codes = try await request.value.explanation.entries.map(\.code)
+    #expect(codes.contains("hedging.notSent.budgetExhausted"))
   }
 
   @Test func `no hedge is sent where it would have to wait`() async throws {
-    let client = client(.after(.milliseconds(80))) { $0.concurrency = .adaptive(1...1) }
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock) {
+      $0.concurrency = .adaptive(1...1)
+    }
     let request = await start(client)
     await letOthersRun()
     #expect(answers.count == 1)
@@ -271,14 +266,15 @@ import Testing
   }
 
   @Test func `a percentile hedges nothing until it is known`() async throws {
-    let client = client(.afterPercentile(0.9))
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, .hedging(.afterPercentile(0.9)), clock: clock)
     for number in 1...20 {
       let request = Task { try await client.get("/", options: .explains()) }
       await answers.waitForArrivals(number)
       clock.advance(by: .milliseconds(10))
       answers.give(number, .text("x"))
       let response = try await request.value
-      #expect(response.explanation.decisions.contains(.hedging(.notSent(.tooFewSamples(number - 1, minimum: 20)))))
+      let refused = response.explanation.entries.first { $0.code == "hedging.notSent.tooFewSamples" }
+      #expect(refused?.sentence.hasSuffix("only \(number - 1) latencies are known, of at least 20") == true)
     }
     let request = await start(client)
     await answers.waitForArrivals(22)
@@ -306,7 +302,9 @@ import Testing
       }
     }
     let isOver = Gate()
-    let client = client(.after(.milliseconds(80))) { $0.attemptMiddleware = [Stuck(isOver: isOver)] }
+    let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock) {
+      $0.attemptMiddleware = [Stuck(isOver: isOver)]
+    }
     let request = await start(client)
     await answers.waitForArrivals(2)
     answers.give(2, .text("second"))

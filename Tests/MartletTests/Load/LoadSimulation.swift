@@ -176,7 +176,7 @@ struct LoadSimulation {
     case .giveUp(let call): giveUp(call)
     case .waitedTooLong(let call, let wait):
       guard calls[call].wait == wait else { return }
-      _ = clients[calls[call].client].gate.leave(UInt64(wait))
+      clients[calls[call].client].gate.leave(UInt64(wait))
       calls[call].wait = nil
       fail(call)
     case .hedge(let exchange): hedge(exchange)
@@ -224,11 +224,7 @@ struct LoadSimulation {
     for one in served {
       guard let call = waiting.removeValue(forKey: Int(one.id)) else { continue }
       calls[call].wait = nil
-      switch one.verdict {
-      case .goes(let isProbe): send(call, isProbe: isProbe)
-      case .refused: fail(call)
-      case .waits: break
-      }
+      if one.refusal == nil { send(call, isProbe: false) } else { fail(call) }
     }
     setTimer(client)
   }
@@ -246,7 +242,7 @@ struct LoadSimulation {
     calls[call].isOver = true
     let client = calls[call].client
     if let wait = calls[call].wait {
-      _ = clients[client].gate.leave(UInt64(wait))
+      clients[client].gate.leave(UInt64(wait))
       waiting[wait] = nil
       calls[call].wait = nil
     }

@@ -84,7 +84,11 @@ import Testing
     let full = try await #require(throws: HTTPError.self) { try await client.get("/") }
     #expect(full.kind == .overloaded)
     #expect(full.wasNotProcessed)
-    #expect(full.explanation.decisions.first == .load(.refused("http://example.test:80", .queueFull(waiting: 1))))
+    let refused = full.explanation.entries.first
+    #expect(refused?.code == "load.refused.queueFull")
+    #expect(
+      refused?.sentence
+        == "http://example.test:80 gets no request: 1 requests wait already, which is the maximum")
 
     await clock.waitForSleepers(2)
     clock.advance(by: .seconds(10))
@@ -108,9 +112,12 @@ import Testing
       $0.rate = rate
     }
     let error = try await #require(throws: HTTPError.self) { try await client.get("/first") }
-    let pause = Explanation.Decision.load(
-      .paused("http://example.test:80", for: .seconds(20), asked: .seconds(1_000_000_000)))
-    #expect(error.explanation.decisions.contains(pause))
+    let pause = error.explanation.entries.first { $0.code == "load.paused" }
+    let (maximum, asked) = (Duration.seconds(20), Duration.seconds(1_000_000_000))
+    #expect(
+      pause?.sentence
+        == "http://example.test:80 gets no requests for \(maximum.shown), because it asked for \(asked.shown), "
+        + "which is more than the maximum")
     #expect(client.activity.current.loads.first?.pause == .seconds(20))
 
     _ = try await client.get("http://other.test/")
@@ -175,21 +182,9 @@ import Testing
 
   // MARK: Concurrency
 
-  private static func client(_ crowd: Crowd, _ policy: ConcurrencyPolicy) -> HTTPClient {
-    HTTPClient.stubbed(
-      StubTransport { request in
-        await crowd.pass(request.url?.path ?? "")
-        return .text("x")
-      }
-    ) {
-      $0.concurrency = policy
-      $0.options.coalesces = false
-    }
-  }
-
   @Test func `no more than the limit are in progress, and all are answered`() async throws {
     let crowd = Crowd()
-    let client = Self.client(crowd, .adaptive(1...4))
+    let client = HTTPClient.stubbed(crowd.transport, .concurrency(.adaptive(1...4)), .coalesces(false))
     let requests = (0..<50).map { _ in client.start("/") }
     await crowd.waitForArrivals(4)
     await client.wait { client.core.gates.counts.waiting == 46 }
@@ -235,7 +230,7 @@ import Testing
 
   @Test func `a cancelled wait leaves no trace, and its place goes to the next one`() async throws {
     let crowd = Crowd()
-    let client = Self.client(crowd, .adaptive(1...1))
+    let client = HTTPClient.stubbed(crowd.transport, .concurrency(.adaptive(1...1)), .coalesces(false))
     let first = client.start("/first")
     await crowd.waitForArrivals(1)
     let second = client.start("/second")
@@ -401,7 +396,8 @@ import Testing
     clock.advance(by: .seconds(2))
     isOpen.open()
     _ = try await first.value
-    #expect(try await second.value.explanation.decisions.contains(.load(.waited(.seconds(2)))))
+    let waited = try await second.value.explanation.entries.first { $0.code == "load.waited" }
+    #expect(waited?.sentence == "the request waited \(Duration.seconds(2).shown) for its turn")
     _ = try await third.value
   }
 

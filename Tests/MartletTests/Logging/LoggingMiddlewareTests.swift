@@ -7,14 +7,9 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct LoggingMiddlewareTests {
-  private static func client(
-    _ logging: LoggingMiddleware, isPerCall: Bool = false, _ transport: StubTransport
-  ) -> HTTPClient {
-    HTTPClient.stubbed(transport) {
-      $0.userAgent = "test"
-      $0.retry = .off
-      if isPerCall { $0.middleware = [logging] } else { $0.attemptMiddleware = [logging] }
-    }
+  private static let settings = ClientSetting {
+    $0.userAgent = "test"
+    $0.retry = .off
   }
 
   private static let hostile = "\u{1B}[2J\r\n7-0-1 < 200 FAKE\u{202E}\u{2028}\u{9B}"
@@ -24,11 +19,12 @@ import Testing
   @Test(arguments: [false, true])
   func `logs a request and its response in the documented format`(isPerCall: Bool) async throws {
     let recorder = LogRecorder()
-    let client = Self.client(
-      LoggingMiddleware(.bodies, to: recorder.sink), isPerCall: isPerCall,
-      StubTransport { _ in
-        .json(#"{"id":1,"token":"canary"}"#, status: .created, headers: ["Set-Cookie": "sid=canary", "X": "a\tb"])
-      })
+    let logging = LoggingMiddleware(.bodies, to: recorder.sink)
+    let transport = StubTransport { _ in
+      .json(#"{"id":1,"token":"canary"}"#, status: .created, headers: ["Set-Cookie": "sid=canary", "X": "a\tb"])
+    }
+    let client = HTTPClient.stubbed(
+      transport, Self.settings, isPerCall ? .middleware(logging) : .attemptMiddleware(logging))
 
     try await client.post(
       "https://ada:canary@api.test/users?page=2&token=canary#canary",
@@ -47,9 +43,9 @@ import Testing
 
   @Test func `a summary has three lines for each attempt and hop`() async throws {
     let recorder = LogRecorder()
-    let client = Self.client(
-      LoggingMiddleware(to: recorder.sink),
-      StubTransport(script: [.status(503), .redirect(to: "/b?token=canary&x=1"), .text("hello")]))
+    let client = HTTPClient.stubbed(
+      StubTransport(script: [.status(503), .redirect(to: "/b?token=canary&x=1"), .text("hello")]), Self.settings,
+      .attemptMiddleware(LoggingMiddleware(to: recorder.sink)))
 
     try await client.get("http://a.test/a", options: .retry(.backoff(attempts: 2)))
 
@@ -63,12 +59,12 @@ import Testing
 
   @Test func `auth and body log only challenges, authentication schemes and bodies`() async throws {
     let recorder = LogRecorder()
-    let client = Self.client(
-      LoggingMiddleware([.auth, .body], to: recorder.sink),
-      StubTransport { request in
-        request.headers.contains("Authorization")
-          ? .text("in") : .status(401, headers: ["WWW-Authenticate": #"Basic realm="a\#u{202E}b", Digest realm="c""#])
-      })
+    let transport = StubTransport { request in
+      request.headers.contains("Authorization")
+        ? .text("in") : .status(401, headers: ["WWW-Authenticate": #"Basic realm="a\#u{202E}b", Digest realm="c""#])
+    }
+    let client = HTTPClient.stubbed(
+      transport, Self.settings, .attemptMiddleware(LoggingMiddleware([.auth, .body], to: recorder.sink)))
 
     try await client.get("http://a.test/", options: .credential(.user("ada", password: "canary")))
     try await client.get("http://a.test/", headers: ["Authorization": "canary"])
@@ -88,7 +84,9 @@ import Testing
       CancellationError(),
     ]
     for failure in failures {
-      let client = Self.client(LoggingMiddleware(to: recorder.sink), StubTransport { _ in .failure(failure) })
+      let client = HTTPClient.stubbed(
+        StubTransport { _ in .failure(failure) }, Self.settings,
+        .attemptMiddleware(LoggingMiddleware(to: recorder.sink)))
       await #expect(throws: (any Error).self) { try await client.get("http://a.test/") }
     }
 
@@ -101,13 +99,13 @@ import Testing
 
   @Test func `hostile response text stays on its line`() async throws {
     let recorder = LogRecorder()
-    let client = Self.client(
-      LoggingMiddleware([.bodies, .auth, .connection], to: recorder.sink),
-      StubTransport { _ in
-        .status(
-          401, headers: ["X-\(Self.hostile)": Self.hostile, "WWW-Authenticate": "Basic realm=\"\(Self.hostile)\""],
-          body: Data(Self.hostile.utf8 + [0xFF]))
-      })
+    let transport = StubTransport { _ in
+      .status(
+        401, headers: ["X-\(Self.hostile)": Self.hostile, "WWW-Authenticate": "Basic realm=\"\(Self.hostile)\""],
+        body: Data(Self.hostile.utf8 + [0xFF]))
+    }
+    let client = HTTPClient.stubbed(
+      transport, Self.settings, .attemptMiddleware(LoggingMiddleware([.bodies, .auth, .connection], to: recorder.sink)))
 
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://a.test/") }
 
@@ -129,8 +127,9 @@ import Testing
       .status(200, headers: ["Content-Type": "image/png"], body: Data("abc".utf8)), .status(200),
       .status(200, headers: ["Content-Type": "multipart/form-data; boundary=x"], body: Data("canary".utf8)),
     ]
-    let client = Self.client(
-      LoggingMiddleware(.body, maximumBodyBytes: 9, to: recorder.sink), StubTransport(script: responses))
+    let client = HTTPClient.stubbed(
+      StubTransport(script: responses), Self.settings,
+      .attemptMiddleware(LoggingMiddleware(.body, maximumBodyBytes: 9, to: recorder.sink)))
 
     for _ in responses { try await client.get("http://a.test/") }
 
@@ -143,8 +142,9 @@ import Testing
 
   @Test func `strict redaction hides query values, header values and bodies`() async throws {
     let recorder = LogRecorder()
-    let client = Self.client(
-      LoggingMiddleware(.bodies, redaction: .strict, to: recorder.sink), StubTransport { _ in .text("canary") })
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in .text("canary") }, Self.settings,
+      .attemptMiddleware(LoggingMiddleware(.bodies, redaction: .strict, to: recorder.sink)))
 
     try await client.post("http://a.test/?a=canary", headers: ["A": "canary"], body: .text("canary"))
 
@@ -155,17 +155,17 @@ import Testing
   @Test func `does not read a streamed body ahead of its reader`() async throws {
     let recorder = LogRecorder()
     let asked = Locked(0)
-    let client = Self.client(
-      LoggingMiddleware(.bodies, maximumBodyBytes: 4, to: recorder.sink),
-      StubTransport { _ in
-        .streamed(headers: ["Content-Type": "text/plain"]) {
-          let number = asked.withLock { count in
-            count += 1
-            return count
-          }
-          return number > 100 ? nil : Data("abc".utf8)
+    let transport = StubTransport { _ in
+      .streamed(headers: ["Content-Type": "text/plain"]) {
+        let number = asked.withLock { count in
+          count += 1
+          return count
         }
-      })
+        return number > 100 ? nil : Data("abc".utf8)
+      }
+    }
+    let client = HTTPClient.stubbed(
+      transport, Self.settings, .attemptMiddleware(LoggingMiddleware(.bodies, maximumBodyBytes: 4, to: recorder.sink)))
 
     let seen = try await client.stream(.get("http://a.test/")) { response in
       var seen: [Int] = []
@@ -182,9 +182,9 @@ import Testing
 
   @Test func `logs the chunks of a body that were read before the reader stopped`() async throws {
     let recorder = LogRecorder()
-    let client = Self.client(
-      LoggingMiddleware(.bodies, to: recorder.sink),
-      StubTransport { _ in .streamed(headers: ["Content-Type": "text/plain"]) { Data("abc".utf8) } })
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in .streamed(headers: ["Content-Type": "text/plain"]) { Data("abc".utf8) } }, Self.settings,
+      .attemptMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
 
     try await client.stream(.get("http://a.test/")) { response in
       var iterator = response.body.makeAsyncIterator()
@@ -198,16 +198,16 @@ import Testing
   @Test func `logs the error and the received part of an interrupted body`() async throws {
     let recorder = LogRecorder()
     let pieces = Locked(["ab", "cd"])
-    let client = Self.client(
-      LoggingMiddleware(.bodies, to: recorder.sink),
-      StubTransport { _ in
-        .streamed(headers: ["Content-Type": "text/plain"]) {
-          guard let piece = pieces.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
-            throw HTTPError(.connectionLost, "cut", phase: .receiving)
-          }
-          return Data(piece.utf8)
+    let transport = StubTransport { _ in
+      .streamed(headers: ["Content-Type": "text/plain"]) {
+        guard let piece = pieces.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
+          throw HTTPError(.connectionLost, "cut", phase: .receiving)
         }
-      })
+        return Data(piece.utf8)
+      }
+    }
+    let client = HTTPClient.stubbed(
+      transport, Self.settings, .attemptMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
 
     await #expect(throws: HTTPError.self) { try await client.get("http://a.test/") }
 
@@ -221,7 +221,8 @@ import Testing
   @Test func `sends a streamed request body completely and does not log it`() async throws {
     let recorder = LogRecorder()
     let transport = StubTransport { _ in .text("x") }
-    let client = Self.client(LoggingMiddleware(.bodies, to: recorder.sink), transport)
+    let client = HTTPClient.stubbed(
+      transport, Self.settings, .attemptMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
     let pieces = AsyncStream<Data> { continuation in
       for text in ["can", "ary"] { continuation.yield(Data(text.utf8)) }
       continuation.finish()
@@ -247,7 +248,8 @@ import Testing
       if !isOpen.withLock({ $0 }) { gate.wait() }
       log.add(line)
     }
-    let client = Self.client(LoggingMiddleware(to: sink), StubTransport { _ in .text("x") })
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in .text("x") }, Self.settings, .attemptMiddleware(LoggingMiddleware(to: sink)))
 
     try await client.get("http://a.test/")
     await isBlocked.wait { $0 }
@@ -260,6 +262,26 @@ import Testing
 
     #expect(log.elements.count <= 10_010)
     #expect(log.elements.contains { $0.hasSuffix("more lines were left out: the log is too slow)") })
+  }
+
+  @Test func `a sink that is overloaded for long reports lost lines only a few times`() async {
+    let log = Log<String>()
+    let writer = Shared<LogSink?>(nil)
+    let sink = LogSink { line in
+      log.add(line)
+      guard log.elements.count < 40_000, let sink = writer.withLock({ $0 }) else { return }
+      for _ in 0..<2 { sink.write("x") }
+    }
+    writer.withLock { $0 = sink }
+    sink.write("x")
+    for _ in 0..<1_000 where log.elements.count < 40_000 { await sink.flush() }
+    await sink.flush()
+    writer.withLock { $0 = nil }
+
+    let reports = log.elements.count { $0 != "x" }
+    #expect(1...10 ~= reports && log.elements.count >= 40_000, "\(reports) of \(log.elements.count)")
+    // The last report is written before `flush` returns.
+    #expect(log.elements.last != "x")
   }
 
   @Test func `keeps all lines in order`() async throws {

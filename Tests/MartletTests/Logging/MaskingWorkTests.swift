@@ -63,16 +63,13 @@ import Testing
   }
 
   @Test func `finds a word at any position, even after the beginning of another word`() {
-    let words = ["token", "secret", "session", "authkey", "ken"]
-    let finder = WordFinder(words)
-
-    for word in words {
+    for word in ["token", "secret", "session", "authkey"] {
       for start in ["", "x", "se", "sess", "tok", "autho", "0", "é", "sessiosecre"] {
-        #expect(finder.finds(in: Array("\(start)\(word)x".utf8)), "\(start)\(word)")
+        #expect(SecretNames.isSecret(field: "\(start)\(word)x"), "\(start)\(word)")
       }
     }
-    for text in ["", "toke", "tokn", "secre", "sessio", "secsessio", "TOKE", "to-ke n"] {
-      #expect(!finder.finds(in: Array(text.utf8)), "\(text)")
+    for text in ["", "toke", "tokn", "secre", "sessio", "secsessio", "TOKE", "to-ke x"] {
+      #expect(!SecretNames.isSecret(field: text), "\(text)")
     }
   }
 }

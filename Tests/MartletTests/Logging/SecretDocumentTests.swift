@@ -32,7 +32,7 @@ import Testing
         error.redact(.standard)
         return "\(error) \(error.redactedURL ?? "")"
       }()
-      let decision = Explanation.Decision.authentication(.answered(.basic, realm: Explanation.short(line), .server))
+      let decision = Explanation.Decision.responded(.basic, realm: line, .server)
       outputs["space"] = "\(ProtectionSpace(scheme: "https", host: "a.test", port: 443, realm: line, isProxy: false))"
       outputs["explanation"] = "\(Explanation.Entry(decision: decision, hop: 0, attempt: 1, time: .zero))"
     }
@@ -40,9 +40,9 @@ import Testing
     outputs["URL"] = Redaction.standard.url(of: request)
     let entry = HAREntry(
       request, data, response, data, startedAt: Date(timeIntervalSince1970: 0), timings: HAREntry.Timings(), .standard)
-    var text = JSONText()
-    entry.write(to: &text)
-    outputs["HAR and cassette"] = String(decoding: text.bytes, as: UTF8.self)
+    var text: [UInt8] = []
+    HAREntry.append([entry], to: &text)
+    outputs["HAR and cassette"] = String(decoding: text, as: UTF8.self)
     outputs["curl"] = try? request.curlCommand()
     return outputs
   }

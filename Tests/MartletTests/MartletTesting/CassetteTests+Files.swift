@@ -20,21 +20,21 @@ extension CassetteTests {
   }
 
   @Test func `trailers are replayed with their secrets masked`() async throws {
-    try await client(
+    try await HTTPClient(
       recording { _ in
         var response = StubResponse.text("x")
         response.trailers = ["Content-Digest": "abc", "X-Auth-Token": "canary"]
         return response
-      }.0
+      }.0, Self.settings
     ).get("/a")
 
-    let response = try await client(replaying()).get("/a")
+    let response = try await HTTPClient(replaying(), Self.settings).get("/a")
     #expect(response.trailers == ["Content-Digest": "abc", "X-Auth-Token": "***"])
   }
 
   @Test func `entries of another process stay in the file`() async throws {
     let (cassette, _) = recording { request in .text(request.url?.path() ?? "") }
-    let live = client(cassette)
+    let live = HTTPClient(cassette, Self.settings)
     try await live.get("/a")
     func record(_ path: String) throws {
       var other = try HARFile(at: file.path())
@@ -60,7 +60,8 @@ extension CassetteTests {
     let link = folder.url.appending(path: "link")
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.url.appending(path: "c"))
     let clients = [file, link.appending(path: "x.har")].map { file in
-      client(Cassette(file, mode: .recordMissing, recording: StubTransport { .text($0.url?.path() ?? "") }))
+      HTTPClient(
+        Cassette(file, mode: .recordMissing, recording: StubTransport { .text($0.url?.path() ?? "") }), Self.settings)
     }
 
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -77,7 +78,7 @@ extension CassetteTests {
   @Test func `a new recording in a file that another process changes is an error`() async throws {
     try folder.write(#"{"log":{"version":"1.2","creator":{"name":"Martlet"},"entries":[]}}"#, to: "c/x.har")
     let (cassette, _) = recording(.recordAnew) { _ in .text("x") }
-    let live = client(cassette)
+    let live = HTTPClient(cassette, Self.settings)
     try await live.get("/a")
     var other = try HARFile(at: file.path())
     other.entries += other.entries

@@ -12,17 +12,7 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  func client(
-    _ cassette: Cassette, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = cassette
-      $0.baseURL = "http://example.test"
-      $0.cache = .off
-      $0.retry = .off
-      change(&$0)
-    }
-  }
+  static let settings: ClientSetting = [.baseURL("http://example.test"), .cache(.off), .retry(.off)]
 
   func recording(
     _ mode: Cassette.Mode = .recordMissing, matching: Cassette.Matching = .standard,
@@ -44,7 +34,7 @@ import Testing
     let (cassette, stub) = recording { request in
       request.url?.path() == "/a" ? .redirect(to: "/b") : .json("[\(request.url?.path() ?? "")]", headers: ["X-Y": "z"])
     }
-    let live = client(cassette)
+    let live = HTTPClient(cassette, Self.settings)
     let first = try await live.get("/a")
     let posted = try await live.post(
       "/p",
@@ -55,7 +45,7 @@ import Testing
     #expect(stub.requests.count == 3 && cassette.entryCount == 3)
 
     let tape = replaying()
-    let client = client(tape)
+    let client = HTTPClient(tape, Self.settings)
     #expect(tape.entryCount == 0)
     let again = try await client.get("/a")
     let repeated = try await client.post("/p", body: .text("abc", contentType: "application/octet-stream"))
@@ -69,11 +59,11 @@ import Testing
   @Test func `the same request gets one response after the other, and then none`() async throws {
     let number = Shared(0)
     let (cassette, _) = recording { _ in .text("\(number.withLock { $0 += 1; return $0 })") }
-    let live = client(cassette)
+    let live = HTTPClient(cassette, Self.settings)
     for _ in 0..<2 { try await live.get("/a") }
 
     let tape = replaying()
-    let client = client(tape)
+    let client = HTTPClient(tape, Self.settings)
     #expect(try await client.get("/a").text == "1")
     #expect(tape.unused == ["GET http://example.test/a"])
     #expect(try await client.get("/a").text == "2")
@@ -87,16 +77,16 @@ import Testing
   }
 
   @Test func `only what is missing is sent, or everything`() async throws {
-    try await client(recording { _ in .text("old") }.0).get("/a")
+    try await HTTPClient(recording { _ in .text("old") }.0, Self.settings).get("/a")
 
     let (missing, second) = recording { _ in .text("new") }
-    let client1 = client(missing)
+    let client1 = HTTPClient(missing, Self.settings)
     #expect(try await client1.get("/a").text == "old")
     #expect(try await client1.get("/b").text == "new")
     #expect(second.requests.count == 1 && missing.entryCount == 2)
 
     let (anew, third) = recording(.recordAnew) { _ in .text("newest") }
-    let client2 = client(anew)
+    let client2 = HTTPClient(anew, Self.settings)
     #expect(try await client2.get("/a").text == "newest")
     #expect(third.requests.count == 1)
     #expect(try HARFile(at: file.path()).entries.map(\.request.url) == ["http://example.test/a"])
@@ -128,11 +118,11 @@ import Testing
   func `a request without an entry names the nearest one and what differs`(
     _ url: String, _ body: String?, _ difference: String
   ) async throws {
-    let live = client(recording { _ in .text("x") }.0)
+    let live = HTTPClient(recording { _ in .text("x") }.0, Self.settings)
     try await live.get("/a?page=1")
     try await live.post("/p", body: .text(#"{"name":"Ada"}"#, contentType: "application/json"))
 
-    let client = client(replaying())
+    let client = HTTPClient(replaying(), Self.settings)
     let request = HTTPRequest(
       body == nil ? .get : .post, RequestTarget(url), body: body.map { .text($0, contentType: "application/json") })
     let error = try await #require(throws: HTTPError.self) { try await client.send(request) }
@@ -142,7 +132,7 @@ import Testing
   }
 
   @Test func `what is compared can be changed`() async throws {
-    let live = client(recording { _ in .text("x") }.0)
+    let live = HTTPClient(recording { _ in .text("x") }.0, Self.settings)
     for number in 1...5 {
       try await live.post(
         "/a?time=\(number)&page=1", headers: ["Accept-Language": "en"], body: .text("\(number)"))
@@ -150,7 +140,7 @@ import Testing
 
     func matches(_ matching: Cassette.Matching, _ url: String, _ body: String, _ language: String = "en") async -> Bool
     {
-      let client = client(replaying(matching: matching))
+      let client = HTTPClient(replaying(matching: matching), Self.settings)
       let response = try? await client.post(
         RequestTarget(url), headers: ["Accept-Language": language], body: .text(body))
       return response != nil
@@ -172,18 +162,18 @@ import Testing
         $0.add(Data([0, 1, 255]), for: "file", filename: "x.bin")
       }
     }
-    try await client(recording { _ in .text("x") }.0).post("/a", body: form())
+    try await HTTPClient(recording { _ in .text("x") }.0, Self.settings).post("/a", body: form())
 
-    #expect(try await client(replaying()).post("/a", body: form()).text == "x")
+    #expect(try await HTTPClient(replaying(), Self.settings).post("/a", body: form()).text == "x")
   }
 
   // MARK: Secrets
 
   @Test func `secrets are neither written nor compared`() async throws {
-    let live = client(
+    let live = HTTPClient(
       recording { _ in
         .json(#"{"token":"canary","id":1}"#, headers: ["Set-Cookie": "sid=canary; Path=/", "X-Auth-Token": "canary"])
-      }.0
+      }.0, Self.settings
     ) { $0.options.credential = .user("canary", password: "canary") }
     func request(_ secret: String) -> HTTPRequest {
       HTTPRequest(
@@ -198,7 +188,7 @@ import Testing
     let text = try String(contentsOf: file, encoding: .utf8)
     #expect(!text.contains("canary") && !text.contains(Data("canary:canary".utf8).base64EncodedString()))
     #expect(!text.contains(Data("\u{0}canary".utf8).base64EncodedString()))
-    let client = client(replaying())
+    let client = HTTPClient(replaying(), Self.settings)
     let replayed = try await client.send(request("other"))
     #expect(replayed.text == #"{"token":"***","id":1}"# && replayed.headers["Set-Cookie"] == "sid=***; Path=/")
     try await client.send(protobuf)
@@ -212,22 +202,24 @@ import Testing
   @Test func `large bodies and bytes are kept, the large ones in files of their own`() async throws {
     let large = String(repeating: "é", count: 40_000)
     let bytes = Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0) })
-    let live = client(
+    let live = HTTPClient(
       recording { request in
         request.url?.path() == "/text" ? .text(large) : .status(.ok, headers: ["Content-Type": "x/y"], body: bytes)
-      }.0)
+      }.0, Self.settings)
     try await live.get("/text")
     try await live.get("/bytes")
 
     #expect(try Data(contentsOf: file).count < 4_000)
     let names = try FileManager.default.contentsOfDirectory(atPath: file.path() + ".bodies").sorted()
     #expect(names.count == 2 && names.allSatisfy { $0.count == 16 })
-    let client = client(replaying())
+    let client = HTTPClient(replaying(), Self.settings)
     #expect(try await client.get("/text").text == large)
     #expect(try await client.get("/bytes").body == bytes)
 
     try FileManager.default.removeItem(atPath: file.path() + ".bodies")
-    let error = try await #require(throws: HTTPError.self) { try await self.client(replaying()).get("/text") }
+    let error = try await #require(throws: HTTPError.self) {
+      try await HTTPClient(replaying(), Self.settings).get("/text")
+    }
     #expect(error.message.hasPrefix("entry 1 of cassette 'x.har' has a body in 'x.har.bodies/"))
     #expect(error.message.hasSuffix("', which cannot be read"))
   }
@@ -271,7 +263,7 @@ import Testing
       "content":{"size":1,"mimeType":"text/plain","text":"x"}}}]}}
       """#
     try folder.write(text, to: "c/x.har")
-    let client = client(replaying()) {
+    let client = HTTPClient(replaying(), Self.settings) {
       $0.cache = .memory()
       $0.now = { now }
     }
@@ -284,14 +276,14 @@ import Testing
 
   @Test func `a masked response can be decoded like the original`() async throws {
     struct Session: Codable, Equatable { var code: Int, token: String, session: [String: [Int]], next: String }
-    let live = client(
+    let live = HTTPClient(
       recording { _ in
         .json(#"{"code":7,"token":"canary","session":{"ids":[1,-2.5e3]},"next":"https://a.test/?page_token=","n":[]}"#)
-      }.0)
+      }.0, Self.settings)
     #expect(throws: Never.self) { try JSONDecoder().decode(JSONValue.self, from: Data("{}".utf8)) }
     _ = try await live.post("/a", body: .json(["next": "https://a.test/?token=", "key": "1"]))
 
-    let client = client(replaying())
+    let client = HTTPClient(replaying(), Self.settings)
     let response = try await client.post("/a", body: .json(["next": "https://a.test/?token=", "key": "2"]))
     #expect(
       try response.json(Session.self)
@@ -300,16 +292,16 @@ import Testing
 
   @Test(arguments: [HTTPBody.data(Data()), .text(""), .stream { AsyncStream<Data> { $0.finish() } }])
   func `an empty body is recognized`(_ body: HTTPBody) async throws {
-    try await client(recording { _ in .text("x") }.0).post("/a", body: body)
+    try await HTTPClient(recording { _ in .text("x") }.0, Self.settings).post("/a", body: body)
 
-    #expect(try await client(replaying()).post("/a", body: body).text == "x")
+    #expect(try await HTTPClient(replaying(), Self.settings).post("/a", body: body).text == "x")
   }
 
   @Test func `cassettes of one file add to each other`() async throws {
     for mode in [Cassette.Mode.recordMissing, .recordAnew] {
       let cassettes = (0..<5).map { _ in recording(mode) { request in .text(request.url?.path() ?? "") }.0 }
       for (number, cassette) in cassettes.enumerated() {
-        try await client(cassette).get(RequestTarget("/\(mode.rawValue)/\(number)"))
+        try await HTTPClient(cassette, Self.settings).get(RequestTarget("/\(mode.rawValue)/\(number)"))
       }
       let entries = try HARFile(at: file.path()).entries
       #expect(entries.map(\.request.url) == (0..<5).map { "http://example.test/\(mode.rawValue)/\($0)" })
@@ -318,12 +310,12 @@ import Testing
 
   @Test func `text in another character set is kept, and masked`() async throws {
     let text = Data(#"{"token":"canary","name":"caf"#.utf8) + [0xE9] + Data(#""}"#.utf8)
-    let live = client(
-      recording { _ in .status(.ok, headers: ["Content-Type": "application/json; charset=windows-1252"], body: text) }.0
-    )
+    let live = HTTPClient(
+      recording { _ in .status(.ok, headers: ["Content-Type": "application/json; charset=windows-1252"], body: text) }
+        .0, Self.settings)
     try await live.get("/a")
 
-    let replayed = try await client(replaying()).get("/a").body
+    let replayed = try await HTTPClient(replaying(), Self.settings).get("/a").body
     #expect(replayed == Data(#"{"token":"***","name":"caf"#.utf8) + [0xE9] + Data(#""}"#.utf8))
   }
 
@@ -333,7 +325,7 @@ import Testing
       "http://example.test/a"},"response":{"status":0,"_error":"net::ERR_FAILED"}}]}}
       """#
     try folder.write(text, to: "c/x.har")
-    let client = client(recording { _ in .text("x") }.0)
+    let client = HTTPClient(recording { _ in .text("x") }.0, Self.settings)
 
     let lost = try await #require(throws: HTTPError.self) { try await client.get("/a") }
     let refused = try await #require(throws: HTTPError.self) { try await client.get("/b") }
@@ -367,7 +359,9 @@ import Testing
       try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: target)
     }
 
-    let error = try await #require(throws: HTTPError.self) { try await client(replaying()).get("/a") }
+    let error = try await #require(throws: HTTPError.self) {
+      try await HTTPClient(replaying(), Self.settings).get("/a")
+    }
 
     #expect(error.kind == .file && error.message == "entry 1 of cassette 'x.har' \(problem)")
   }
@@ -382,7 +376,7 @@ import Testing
       """#
     try folder.write(text, to: "c/x.har")
 
-    let response = try await client(replaying()).get("/a?token=other")
+    let response = try await HTTPClient(replaying(), Self.settings).get("/a?token=other")
 
     #expect(response.text == "hello" && response.headers == ["x": "y"] && response.httpVersion == .http2)
   }
@@ -396,7 +390,7 @@ import Testing
     ] as [(String?, String)])
   func `a cassette that cannot be read is an error of each request`(_ text: String?, _ problem: String) async throws {
     if let text { try folder.write(text, to: "c/x.har") }
-    let client = client(replaying())
+    let client = HTTPClient(replaying(), Self.settings)
 
     for _ in 0..<2 {
       let error = try await #require(throws: HTTPError.self) { try await client.get("/a") }
@@ -415,7 +409,7 @@ import Testing
     try folder.write(text, to: "c/x.har")
     let clock = TestClock()
 
-    let client = client(replaying(pacing: .recorded(clock)))
+    let client = HTTPClient(replaying(pacing: .recorded(clock)), Self.settings)
     let pieces = try await client.stream("/a") { response in
       var pieces: [String] = []
       for try await piece in response.body { pieces.append(String(decoding: piece, as: UTF8.self)) }
@@ -429,7 +423,7 @@ import Testing
   }
 
   @Test func `faults are laid over what is replayed`() async throws {
-    let live = client(recording { _ in .text("0123456789") }.0)
+    let live = HTTPClient(recording { _ in .text("0123456789") }.0, Self.settings)
     for _ in 0..<4 { try await live.get("/a") }
     let clock = TestClock()
     let tape = replaying(pacing: .recorded(clock))
@@ -438,7 +432,7 @@ import Testing
     tape.add(.cut(after: 4), to: "/a")
     tape.add(.delay(.seconds(3)))
     tape.add(.status(.notFound), to: "/other")
-    let client = client(tape) { $0.clock = clock }
+    let client = HTTPClient(tape, Self.settings) { $0.clock = clock }
 
     var kinds: [HTTPError.Kind] = []
     for _ in 0..<3 {
@@ -451,7 +445,7 @@ import Testing
 
   @Test func `a body that is not read to its end is not recorded`() async throws {
     let (cassette, _) = recording { _ in .streamed { Data("x".utf8) } }
-    try await client(cassette).stream("/a") { response in
+    try await HTTPClient(cassette, Self.settings).stream("/a") { response in
       var pieces = response.body.makeAsyncIterator()
       _ = try await pieces.next()
     }
@@ -460,10 +454,10 @@ import Testing
   }
 
   @Test func `clients share a cassette, and each request gets its own response`() async throws {
-    let live = client(recording { request in .text(request.url?.path() ?? "") }.0)
+    let live = HTTPClient(recording { request in .text(request.url?.path() ?? "") }.0, Self.settings)
     for number in 0..<50 { try await live.get("/\(number)") }
     let tape = replaying()
-    let clients = (0..<5).map { _ in client(tape) }
+    let clients = (0..<5).map { _ in HTTPClient(tape, Self.settings) }
 
     let texts = try await withThrowingTaskGroup(of: (String, String).self) { group in
       for number in 0..<50 {

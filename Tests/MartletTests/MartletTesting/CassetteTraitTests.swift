@@ -8,30 +8,26 @@ import Testing
 
 /// The cassette of a test.
 @Suite(.hangLimit) struct CassetteTraitTests {
-  private static func client() -> HTTPClient {
-    HTTPClient {
-      $0.transport = .cassette
-      $0.baseURL = "http://example.test"
-      $0.cache = .off
-    }
-  }
+  private static let settings: ClientSetting = [.baseURL("http://example.test"), .cache(.off)]
 
   @Test(.cassette("greeting", mode: .replay)) func `a test has its cassette`() async throws {
     let cassette = try #require(Cassette.current)
 
-    #expect(try await Self.client().get("/hello").text == "Hello")
+    #expect(try await HTTPClient(.cassette, Self.settings).get("/hello").text == "Hello")
 
     #expect(cassette.file.lastPathComponent == "greeting.har" && cassette.entryCount == 1 && cassette.unused.isEmpty)
   }
 
   @Test(.cassette("greeting", mode: .replay), arguments: 0..<200)
   func `each case begins with all entries`(_ number: Int) async throws {
-    #expect(try await Self.client().get("/hello").text == "Hello")
+    #expect(try await HTTPClient(.cassette, Self.settings).get("/hello").text == "Hello")
     #expect(Cassette.current?.unused.isEmpty == true)
   }
 
   @Test func `without the trait a request says what is missing`() async throws {
-    let error = try await #require(throws: HTTPError.self) { try await Self.client().get("/hello") }
+    let error = try await #require(throws: HTTPError.self) {
+      try await HTTPClient(.cassette, Self.settings).get("/hello")
+    }
 
     #expect(error.kind == .unsupported)
     #expect(error.message == "no cassette belongs to the running test: add the trait .cassette(_:) to it")
@@ -39,13 +35,13 @@ import Testing
 
   @Test(.cassette("greeting", mode: .replay)) func `a client may outlive the scope in which it was made`() async throws
   {
-    let client = Self.client()
+    let client = HTTPClient(.cassette, Self.settings)
     let text = try await Cassette.$current.withValue(nil) { try await client.get("/hello").text }
 
     #expect(text == "Hello")
   }
 
-  private static let shared = client()
+  private static let shared = HTTPClient(.cassette, Self.settings)
 
   @Test(.cassette("greeting", mode: .replay), arguments: 0..<3)
   func `a client of all tests uses the cassette of each`(_ number: Int) async throws {

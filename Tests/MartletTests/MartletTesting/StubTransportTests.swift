@@ -5,17 +5,12 @@ import TestSupport
 import Testing
 
 @Suite(.hangLimit) struct StubTransportTests {
-  private func client(_ transport: StubTransport) -> HTTPClient {
-    HTTPClient.stubbed(transport) {
-      $0.retry = .off
-      $0.accepts = .any
-    }
-  }
+  private static let settings: ClientSetting = [.retry(.off), .accepts(.any)]
 
   @Test func `responds from its closure and records the requests`() async throws {
     let transport = StubTransport { request in .text("asked \(request.method) \(request.url?.path() ?? "")") }
 
-    let response = try await client(transport).get("http://example.test/user")
+    let response = try await HTTPClient.stubbed(transport, Self.settings).get("http://example.test/user")
 
     #expect(response.text == "asked GET /user")
     #expect(response.status == .ok)
@@ -29,7 +24,7 @@ import Testing
       asked.add(request.query)
       return .text("ok")
     }
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, Self.settings)
 
     let response = try await client.get("/search?page=2#top", query: ["q": "a b&c", "tag": ["x", "y"]])
     _ = try await client.get("/search?q=a:b+c", query: ["page": 1])
@@ -47,11 +42,11 @@ import Testing
   @Test(arguments: ["q=a:b+c", "%71=%61", "a&&b=", "=", "a=%zz"])
   func `a query is sent unchanged until its items are modified`(text: String) async throws {
     let transport = StubTransport { _ in .text("ok") }
-    _ = try await client(transport).get(RequestTarget(text: "/search?\(text)"))
+    _ = try await HTTPClient.stubbed(transport, Self.settings).get(RequestTarget(text: "/search?\(text)"))
     var request = try #require(transport.requests.first)
     let url = request.url
 
-    _ = try await client(transport).send(request)
+    _ = try await HTTPClient.stubbed(transport, Self.settings).send(request)
     request.query.append("page", 2)
 
     #expect(transport.requests.map(\.url) == [url, url])
@@ -64,14 +59,15 @@ import Testing
       .text("\(context.attempt) \(context.options.tag ?? "")")
     })
 
-    let response = try await client(transport).get("http://example.test/", options: .tag("mine"))
+    let response = try await HTTPClient.stubbed(transport, Self.settings).get(
+      "http://example.test/", options: .tag("mine"))
 
     #expect(response.text == "1 mine")
   }
 
   @Test func `plays a script and repeats its last response`() async throws {
     let transport = StubTransport(script: [.text("one"), .status(404), .text("three")])
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, Self.settings)
 
     var texts: [String] = []
     for _ in 0..<4 { texts.append(try await client.get("http://example.test/").text) }
@@ -81,14 +77,14 @@ import Testing
   }
 
   @Test func `responds with 500 if the script is empty`() async throws {
-    let response = try await client(StubTransport(script: [])).get("http://example.test/")
+    let response = try await HTTPClient.stubbed(StubTransport(script: []), Self.settings).get("http://example.test/")
 
     #expect(response.status == 500)
   }
 
   @Test func `fails a given number of times before it responds`() async throws {
     let transport = StubTransport(failing: 2, with: .connectionLost, then: .text("at last"))
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, Self.settings)
 
     for _ in 0..<2 {
       let error = await #expect(throws: HTTPError.self) { try await client.get("http://example.test/") }
@@ -101,11 +97,12 @@ import Testing
   @Test(arguments: [0, -1]) func `responds at once if the number of failures is not positive`(count: Int) async throws {
     let transport = StubTransport(failing: count, with: .connectionLost, then: .text("at once"))
 
-    #expect(try await client(transport).get("http://example.test/").text == "at once")
+    #expect(try await HTTPClient.stubbed(transport, Self.settings).get("http://example.test/").text == "at once")
   }
 
   @Test func `responds by method and path`() async throws {
-    let client = client(StubTransport(routes: ["GET /a%20b": .text("got"), "POST /a%20b": .status(201)]))
+    let client = HTTPClient.stubbed(
+      StubTransport(routes: ["GET /a%20b": .text("got"), "POST /a%20b": .status(201)]), Self.settings)
 
     #expect(try await client.get("http://example.test/a%20b?c=d").text == "got")
     #expect(try await client.send(.post("http://example.test/a%20b")).status == 201)
@@ -116,7 +113,7 @@ import Testing
       ([:], "there are none"), (["PUT /b": .status(201), "GET /a": .text("got")], "there are: GET /a, PUT /b"),
     ] as [([String: StubResponse], String)])
   func `the error for a missing route names the request`(routes: [String: StubResponse], text: String) async throws {
-    let client = client(StubTransport(routes: routes))
+    let client = HTTPClient.stubbed(StubTransport(routes: routes), Self.settings)
 
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/other?q=1") }
 
@@ -128,7 +125,7 @@ import Testing
     let folder = try TemporaryFolder()
     let file = try folder.write("file", to: "part")
     let transport = StubTransport { request in .text(String(decoding: try await request.bodyData(), as: UTF8.self)) }
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, Self.settings)
     let stream = HTTPBody.stream(
       AsyncStream<Data> {
         $0.yield(Data("stream".utf8))
@@ -157,7 +154,7 @@ import Testing
 
   @Test func `half of a cancelled stream is not taken for the whole`() async throws {
     let transport = StubTransport { _ in .text("ok") }
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, Self.settings)
     let isHalf = Shared(false)
     let body = half(isHalf)
     let task = Task { try await client.post("http://example.test/", body: body) }
@@ -190,14 +187,14 @@ import Testing
 
   @Test func `rethrows the errors of its closure`() async {
     struct Odd: Error {}
-    let client = client(StubTransport { _ in throw Odd() })
+    let client = HTTPClient.stubbed(StubTransport { _ in throw Odd() }, Self.settings)
 
     await #expect(throws: Odd.self) { try await client.get("http://example.test/") }
   }
 
   @Test func `throws a failure of any type`() async {
     struct Odd: Error {}
-    let client = client(StubTransport { _ in .failure(Odd()) })
+    let client = HTTPClient.stubbed(StubTransport { _ in .failure(Odd()) }, Self.settings)
 
     await #expect(throws: Odd.self) { try await client.get("http://example.test/") }
   }
@@ -205,7 +202,7 @@ import Testing
   @Test func `responds to HEAD without a body`() async throws {
     let transport = StubTransport { _ in .text("body", headers: ["X-A": "1"]) }
 
-    let response = try await client(transport).head("http://example.test/")
+    let response = try await HTTPClient.stubbed(transport, Self.settings).head("http://example.test/")
 
     #expect(response.body.isEmpty)
     #expect(response.headers["X-A"] == "1")
@@ -215,7 +212,7 @@ import Testing
     let transport = StubTransport(script: [
       .text("a"), .json("{}"), .json("{}", headers: ["content-type": "application/problem+json"]), .status(200),
     ])
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, Self.settings)
 
     var types: [String?] = []
     for _ in 0..<4 { types.append(try await client.get("http://example.test/").headers["Content-Type"]) }
@@ -228,7 +225,7 @@ import Testing
       "GET /old": .redirect(to: "/new", status: .movedPermanently), "GET /new": .text("new"),
     ])
 
-    let response = try await client(transport).get("http://example.test/old")
+    let response = try await HTTPClient.stubbed(transport, Self.settings).get("http://example.test/old")
 
     #expect(response.text == "new")
     #expect(transport.requests.count == 2)
@@ -244,14 +241,15 @@ import Testing
       }
     }
 
-    let response = try await client(transport).get("http://example.test/")
+    let response = try await HTTPClient.stubbed(transport, Self.settings).get("http://example.test/")
 
     #expect(response.text == "012")
     #expect(response.headers["X-A"] == "1")
   }
 
   @Test func `an error in a streamed body reaches the caller`() async {
-    let client = client(StubTransport { _ in .streamed { throw HTTPError(.connectionLost, "stubbed") } })
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in .streamed { throw HTTPError(.connectionLost, "stubbed") } }, Self.settings)
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("http://example.test/") }
     #expect(error?.kind == .connectionLost)
@@ -259,11 +257,11 @@ import Testing
 
   @Test func `a call can be cancelled while the closure waits`() async {
     let entered = Log<Bool>()
-    let client = client(
-      StubTransport { _ in
-        entered.add(true)
-        try await untilCancelled()
-      })
+    let transport = StubTransport { _ in
+      entered.add(true)
+      try await untilCancelled()
+    }
+    let client = HTTPClient.stubbed(transport, Self.settings)
 
     let task = Task { try await client.get("http://example.test/") }
     await entered.wait(for: 1)
@@ -274,7 +272,7 @@ import Testing
 
   @Test func `serves several clients at once`() async throws {
     let transport = StubTransport.stub { request in .text(request.url?.path() ?? "") }
-    let clients = (0..<4).map { _ in client(transport) }
+    let clients = (0..<4).map { _ in HTTPClient.stubbed(transport, Self.settings) }
 
     let texts = try await withThrowingTaskGroup(of: String.self) { group in
       for number in 0..<100 {

@@ -24,7 +24,7 @@ import Testing
       ),
       (
         "<credentials> <user>canary</user><x/><![CDATA[canary <b> canary]]></credentials>",
-        "<credentials> <user>***</user><x/>***</credentials>"
+        "<credentials> <user>***</user><x/><![CDATA[***]]></credentials>"
       ),
       ("<token><token>canary</token>canary</token>", "<token><token>***</token>***</token>"),
       (#"<add key="ApiKey" value="canary"/>"#, #"<add key="ApiKey" value="***"/>"#),
@@ -51,6 +51,8 @@ import Testing
       ("<p><value>canary</value><name>pwd</name></p>", "<p><value>***</value><name>pwd</name></p>"),
       ("<r><![CDATA[<password>canary</password>]]></r>", "<r><![CDATA[***]]></r>"),
       ("<r>{&quot;password&quot;:&quot;canary&quot;}</r>", "<r>{&quot;password&quot;:&quot;***&quot;}</r>"),
+      ("<token><!-- canary --><?x canary?>canary</token>", "<token><!-- *** --><?***?>***</token>"),
+      (#"<add name="https://u:canary@h/?token=canary" b='1'/>"#, #"<add name="https://h/?token=***" b='***'/>"#),
       ("<r><!-- password: canary -->b</r>", "<r><!--***-->b</r>"), ("<r><?x canary?>b</r>", "<r><?***?>b</r>"),
       // Not secret.
       ("<a><Key>a.jpg</Key><Code>200</Code></a>", "<a><Key>a.jpg</Key><Code>200</Code></a>"),

@@ -13,12 +13,7 @@ import Testing
     }
   }
 
-  private static func client(_ transport: StubTransport) -> HTTPClient {
-    HTTPClient.onTestClock {
-      $0.transport = transport
-      $0.retry = .backoff(attempts: 3, initialDelay: .zero)
-    }
-  }
+  private static let retries = ClientSetting.retry(.backoff(attempts: 3, initialDelay: .zero))
 
   @Test func `has its declared length and equals only itself`() {
     let body = HTTPBody.stream(Self.pieces(["a"]), length: 1)
@@ -46,7 +41,7 @@ import Testing
   @Test(arguments: [nil, 6] as [Int64?])
   func `sends all chunks and reports progress`(length: Int64?) async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = Self.client(transport)
+    let client = HTTPClient.onTestClock(transport, Self.retries)
 
     let body = HTTPBody.stream(Self.pieces(["ab", "", "cdef"]), length: length, contentType: "text/plain")
     let handle = client.start(.post("http://example.test/", body: body))
@@ -65,7 +60,7 @@ import Testing
 
     let error = await #expect(throws: HTTPError.self) {
       let body = HTTPBody.stream(Self.pieces(["ab", "cdef"]), length: length)
-      return try await Self.client(transport).post("http://example.test/", body: body)
+      return try await HTTPClient.onTestClock(transport, Self.retries).post("http://example.test/", body: body)
     }
 
     #expect(error?.kind == .invalidRequest)
@@ -98,7 +93,8 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
 
     let error = await #expect(throws: HTTPError.self) {
-      try await Self.client(transport).post("http://example.test/", body: .stream(Self.pieces([]), length: -1))
+      try await HTTPClient.onTestClock(transport, Self.retries).post(
+        "http://example.test/", body: .stream(Self.pieces([]), length: -1))
     }
 
     #expect(error?.kind == .invalidRequest)
@@ -109,9 +105,9 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
     let body = HTTPBody.stream(Self.pieces(["a"]))
 
-    _ = try await Self.client(transport).post("http://example.test/", body: body)
+    _ = try await HTTPClient.onTestClock(transport, Self.retries).post("http://example.test/", body: body)
     let error = await #expect(throws: HTTPError.self) {
-      try await Self.client(transport).post("http://example.test/", body: body)
+      try await HTTPClient.onTestClock(transport, Self.retries).post("http://example.test/", body: body)
     }
 
     #expect(error?.kind == .bodyNotReplayable)
@@ -125,12 +121,14 @@ import Testing
     let refusing = StubTransport(script: script)
     let redirecting = StubTransport(script: Array(script.dropFirst()))
 
-    let response = try await Self.client(transport).put("http://example.test/", body: again)
+    let response = try await HTTPClient.onTestClock(transport, Self.retries).put("http://example.test/", body: again)
     let status = await #expect(throws: HTTPError.self) {
-      try await Self.client(refusing).put("http://example.test/", body: .stream(Self.pieces(["a"])))
+      try await HTTPClient.onTestClock(refusing, Self.retries).put(
+        "http://example.test/", body: .stream(Self.pieces(["a"])))
     }
     let redirect = await #expect(throws: HTTPError.self) {
-      try await Self.client(redirecting).put("http://example.test/", body: .stream(Self.pieces(["a"])))
+      try await HTTPClient.onTestClock(redirecting, Self.retries).put(
+        "http://example.test/", body: .stream(Self.pieces(["a"])))
     }
 
     #expect(response.text == "done")
@@ -147,11 +145,11 @@ import Testing
     let pieces = AsyncThrowingStream<Data, any Error> { $0.finish(throwing: Broken()) }
 
     await #expect(throws: Broken.self) {
-      try await Self.client(transport).put("http://example.test/", body: .stream(pieces))
+      try await HTTPClient.onTestClock(transport, Self.retries).put("http://example.test/", body: .stream(pieces))
     }
     await #expect(throws: Broken.self) {
       let body = HTTPBody.stream { () throws -> AsyncStream<Data> in throw Broken() }
-      return try await Self.client(transport).put("http://example.test/", body: body)
+      return try await HTTPClient.onTestClock(transport, Self.retries).put("http://example.test/", body: body)
     }
   }
 
@@ -160,7 +158,7 @@ import Testing
     let endless = AsyncStream<Data> { Data(count: 1 << 20) }
 
     let error = await #expect(throws: HTTPError.self) {
-      try await Self.client(transport).put("http://example.test/", body: .stream(endless))
+      try await HTTPClient.onTestClock(transport, Self.retries).put("http://example.test/", body: .stream(endless))
     }
 
     #expect(error?.kind == .unsupported)

@@ -5,12 +5,10 @@ import TestSupport
 import Testing
 
 @Suite(.hangLimit) struct HTTPBodyTests {
-  private static func client(_ transport: StubTransport) -> HTTPClient { HTTPClient { $0.transport = transport } }
-
   /// Sends a body that must be refused before anything is sent.
   private static func refusal(_ body: HTTPBody) async throws -> HTTPError {
     let transport = StubTransport { _ in .text("x") }
-    let client = client(transport)
+    let client = HTTPClient(transport)
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.post("http://example.test/", body: body)
@@ -33,20 +31,15 @@ import Testing
   // MARK: Reading one
 
   @Test func `middleware reads the bytes of a replayable body, which are then sent`() async throws {
-    struct Summing: Middleware {
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse {
-        var request = request
-        request.body = try await request.body?.collected()
-        request.headers["X-Body"] = try await request.body?.bytes().base64EncodedString()
-        return try await next(request)
-      }
-    }
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient {
       $0.transport = transport
-      $0.attemptMiddleware = [Summing()]
+      $0.attemptMiddleware = [
+        .changing {
+          $0.body = try await $0.body?.collected()
+          $0.headers["X-Body"] = try await $0.body?.bytes().base64EncodedString()
+        }
+      ]
     }
     let once = AsyncStream<Data> { continuation in
       continuation.yield(Data("on".utf8))
@@ -96,7 +89,7 @@ import Testing
   func `each factory sets its content type and its length`(body: HTTPBody, type: String?, length: Int64) async throws {
     let transport = StubTransport { _ in .text("x") }
 
-    _ = try await Self.client(transport).post("http://example.test/", body: body)
+    _ = try await HTTPClient(transport).post("http://example.test/", body: body)
 
     #expect(body.contentType == type)
     #expect(body.length == length)
@@ -152,7 +145,7 @@ import Testing
     for _ in 1...20 {
       let body = HTTPBody.json(Wide())
       #expect(body == body && body == .json(Wide()) && Set([body, .json(Wide())]).count == 1)
-      try await Self.client(transport).post("http://example.test/", body: body)
+      try await HTTPClient(transport).post("http://example.test/", body: body)
       #expect(transport.requests.last?.body == body)
     }
   }
@@ -169,15 +162,6 @@ import Testing
   }
 
   @Test func `spools, redirects, middleware and curl commands use the client's encoder`() async throws {
-    struct Setting: Middleware {
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse {
-        var request = request
-        request.body = .json(Wide())
-        return try await next(request)
-      }
-    }
     let transport = StubTransport { request in
       request.url?.path == "/old"
         ? .redirect(to: "/new") : .text(String(decoding: try await request.bodyData(), as: UTF8.self))
@@ -190,9 +174,10 @@ import Testing
     let replacing = RequestOptions.redirects(
       .ask { _ in .replace(.post("http://example.test/x", body: .json(Wide()))) })
     #expect(try await client.get("http://example.test/old", options: replacing).text.contains("first_name"))
-    let setting = client.derived { $0.middleware = [Setting()] }
+    let setsBody = ClosureMiddleware.changing { $0.body = .json(Wide()) }
+    let setting = client.derived { $0.middleware = [setsBody] }
     #expect(try await setting.post("http://example.test/").text.contains("first_name"))
-    let last = client.derived { $0.attemptMiddleware = [Setting()] }
+    let last = client.derived { $0.attemptMiddleware = [setsBody] }
     #expect(try await last.post("http://example.test/").text.contains("first_name"))
     let command = try client.curlCommand(for: .post("http://example.test/", body: .json(Wide())))
     #expect(command.contains("first_name") && !command.contains("firstName"))
@@ -226,7 +211,7 @@ import Testing
     let request = HTTPRequest.post(
       "http://example.test/", headers: ["content-type": "application/vnd.api+json"], body: .json([1]))
 
-    _ = try await Self.client(transport).send(request)
+    _ = try await HTTPClient(transport).send(request)
 
     #expect(transport.requests.first?.headers[all: "Content-Type"] == ["application/vnd.api+json"])
   }
@@ -285,7 +270,7 @@ import Testing
       let transport = StubTransport { _ in .text("x") }
       let body = HTTPBody.file(url)
 
-      _ = try await Self.client(transport).post("http://example.test/", body: body)
+      _ = try await HTTPClient(transport).post("http://example.test/", body: body)
       let before = body.length
       try Data(count: 5).write(to: url)
 

@@ -8,16 +8,10 @@ import Testing
 @Suite(.hangLimit) struct HTTPErrorTests {
   private static let secrets = ["hunter2", "abc123", "top-secret", "body text"]
 
-  private static func client(_ clock: TestClock, _ transport: some Transport) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.clock = clock
-      $0.timeout = .unlimited
-      $0.retry = .custom { attempt, outcome in
-        attempt < 2 && outcome.status == 503 ? .milliseconds(100) : nil
-      }
-    }
-  }
+  private static let settings: ClientSetting = [
+    .timeout(.unlimited),
+    .retry(.custom { attempt, outcome in attempt < 2 && outcome.status == 503 ? .milliseconds(100) : nil }),
+  ]
 
   // MARK: The description
 
@@ -30,7 +24,7 @@ import Testing
     }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await Self.client(clock, transport).get(
+      try await HTTPClient(transport, .clock(clock), Self.settings).get(
         "https://ada:hunter2@example.test/a/b?token=abc123&page=2#top-secret",
         headers: ["X-Key": "top-secret"])
     }
@@ -56,7 +50,8 @@ import Testing
     }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await Self.client(clock, transport).post("http://example.test/", body: .text("body text"))
+      try await HTTPClient(transport, .clock(clock), Self.settings).post(
+        "http://example.test/", body: .text("body text"))
     }
 
     #expect(
@@ -102,7 +97,7 @@ import Testing
       body: .text("body text"))
 
     let error = try await #require(throws: HTTPError.self) {
-      try await Self.client(TestClock(), transport).send(request)
+      try await HTTPClient(transport, .clock(TestClock()), Self.settings).send(request)
     }
 
     for secret in Self.secrets {
@@ -136,7 +131,7 @@ import Testing
     var errors: [HTTPError] = []
     for transport in transports {
       for target in targets {
-        let client = Self.client(TestClock(), transport)
+        let client = HTTPClient(transport, .clock(TestClock()), Self.settings)
         errors.append(try await #require(throws: HTTPError.self) { try await client.get(target) })
       }
     }
@@ -156,7 +151,7 @@ import Testing
     let transport = StubTransport { _ in .json(#"{"title":"no"}"#, status: 422) }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await Self.client(TestClock(), transport).get("http://example.test/")
+      try await HTTPClient(transport, .clock(TestClock()), Self.settings).get("http://example.test/")
     }
 
     #expect(error.decoded(as: Problem.self) == Problem(title: "no"))
@@ -168,7 +163,8 @@ import Testing
   @Test(arguments: kinds) func `classifies kinds as transient, connectivity or timeout`(kind: HTTPError.Kind) {
     let error = HTTPError(kind, "x")
 
-    #expect(error.isTransient == [.cannotConnect, .connectionLost, .timedOut].contains(kind))
+    #expect(
+      error.isTransient == [.cannotConnect, .connectionLost, .timedOut, .overloaded, .circuitOpen].contains(kind))
     #expect(error.isConnectivity == [.cannotConnect, .connectionLost].contains(kind))
     #expect(error.isTimeout == (kind == .timedOut))
   }
@@ -194,7 +190,8 @@ import Testing
   private static let kinds: [HTTPError.Kind] = [
     .invalidRequest, .cannotConnect, .tls, .timedOut, .connectionLost, .protocolViolation, .status, .tooManyRedirects,
     .redirectRefused, .authenticationFailed, .decoding, .notCached, .bodyTooLarge, .bodyNotReplayable, .file, .queue,
-    .unsupported, .clientClosed, .middleware, .cancelled, .refusedByGuard,
+    .unsupported, .clientClosed, .middleware, .cancelled, .refusedByGuard, .overloaded, .circuitOpen,
+    .dataBudgetExceeded, .checksumMismatch, .downloadInProgress,
   ]
 
   @Test func `each kind has a unique name`() {
@@ -203,10 +200,26 @@ import Testing
     #expect("\(HTTPError.Kind.bodyTooLarge)" == "bodyTooLarge")
   }
 
+  @Test func `the article lists each kind of the source once`() throws {
+    let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/Martlet")
+    let source = try String(contentsOf: sources.appending(path: "Messages/HTTPErrorKind.swift"), encoding: .utf8)
+    let article = try String(contentsOf: sources.appending(path: "Martlet.docc/ErrorsAndStatuses.md"), encoding: .utf8)
+    let rows = article.split(separator: "\n").drop { !$0.hasSuffix("``HTTPError/Kind`` |") }.prefix {
+      $0.hasPrefix("|")
+    }
+    let listed = rows.flatMap {
+      $0.split(separator: "|").last?.matches(of: #/`([a-zA-Z]+)`/#).map { String($0.1) } ?? []
+    }
+
+    #expect(
+      Self.kinds.map(\.description).sorted() == source.matches(of: #/= Kind\("(.*)"\)/#).map { String($0.1) }.sorted())
+    #expect(Self.kinds.map(\.description).sorted() == listed.sorted())
+  }
+
   // MARK: Cancellation
 
   @Test func `cancellation is never an HTTPError`() async {
-    let client = Self.client(TestClock(), StubTransport { _ in try await untilCancelled() })
+    let client = HTTPClient(StubTransport { _ in try await untilCancelled() }, .clock(TestClock()), Self.settings)
     let awaited = Task { try await client.get("http://example.test/") }
     let streamed = Task { try await client.stream(.get("http://example.test/")) { $0.status } }
     let managed = client.start(.get("http://example.test/"))

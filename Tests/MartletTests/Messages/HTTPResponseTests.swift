@@ -117,19 +117,9 @@ import Testing
 
   // S53
   @Test func `exposes the original request, the final request and the redirects`() async throws {
-    struct Marking: Middleware {
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext,
-        next: MiddlewareNext
-      ) async throws -> StreamedResponse {
-        var request = request
-        request.headers["X-Mark"] = "1"
-        return try await next(request)
-      }
-    }
     let client = HTTPClient.onTestClock {
       $0.baseURL = "http://example.test/api"
-      $0.attemptMiddleware = [Marking()]
+      $0.attemptMiddleware = [.changing { $0.headers["X-Mark"] = "1" }]
       $0.transport = .stub { request in
         switch request.url?.path() {
         case "/api/a": .redirect(to: "/b?x=1", status: .seeOther)

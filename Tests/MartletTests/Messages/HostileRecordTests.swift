@@ -136,13 +136,11 @@ import Testing
     for time in Self.doubles {
       let folder = try OutboxFolder()
       let id = UUID()
-      let request = OutboxRequest(
-        id: id, key: nil, method: "POST", url: "https://a.test/", fields: [], body: .none,
-        submittedAt: Date(timeIntervalSince1970: time))
-      let records: [OutboxRecord] = [
-        .submitted(request), .attempted(id, .max), .revived(id, at: Date(timeIntervalSince1970: time)),
+      let lines = try [
+        OutboxLine.sample(nil, id: id, at: Date(timeIntervalSince1970: time)), OutboxLine(.attempted(id, .max)),
+        OutboxLine(.revived(id, at: Date(timeIntervalSince1970: time))),
       ]
-      do { _ = try OutboxJournal(folder.url).append(records.map(\.bytes), isSynced: false) }
+      do { _ = try OutboxJournal(folder.url).append(lines, isSynced: false) }
       let client = HTTPClient.stubbed(StubTransport(script: [.status(503), .status(204)])) {
         $0.clock = TestClock(automaticLimit: .seconds(86_400))
       }

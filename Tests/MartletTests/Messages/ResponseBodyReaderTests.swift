@@ -132,7 +132,7 @@ import Testing
           return Data("abc".utf8)
         }
       }
-    ) { if hasMiddleware { $0.middleware = [PassingOn()] } }
+    ) { if hasMiddleware { $0.middleware = [.passingOn] } }
     let response = try await client.stream(.get("/")) { $0 }
 
     let error = await #expect(throws: HTTPError.self) { try await response.text }
@@ -152,7 +152,7 @@ import Testing
           return Data("abc".utf8)
         }
       }
-    ) { if hasMiddleware { $0.middleware = [PassingOn()] } }
+    ) { if hasMiddleware { $0.middleware = [.passingOn] } }
 
     let reading = try await client.stream(.get("/")) { response in
       let reading = Task { try await response.text }
@@ -163,13 +163,5 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await reading.value }
     #expect(error?.kind == .unsupported)
     gate.open()
-  }
-}
-
-private struct PassingOn: Middleware {
-  func intercept(
-    _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-  ) async throws -> StreamedResponse {
-    try await next(request)
   }
 }

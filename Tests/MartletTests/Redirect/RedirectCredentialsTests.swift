@@ -53,6 +53,38 @@ import Testing
     #expect(next.headers["X-Kept"] == "1")
   }
 
+  @Test func `belong to each redirect chain that middleware begins`() async throws {
+    let transport = StubTransport(script: [.redirect(to: "http://b.test/1"), .text("x"), .text("y")])
+    let client = HTTPClient.onTestClock {
+      $0.transport = transport
+      $0.middleware = [
+        .closure { request, _, next in
+          _ = try await next(request)
+          return try await next(request)
+        }
+      ]
+    }
+
+    _ = try await client.get("http://a.test/", options: .credential(.user("u", password: "p", isSentUnasked: true)))
+
+    #expect(transport.requests.map { $0.headers.contains("Authorization") } == [true, false, true])
+  }
+
+  @Test func `are not restored when middleware repeats the request of a foreign redirect`() async throws {
+    let transport = StubTransport(script: [
+      .redirect(to: "http://b.test/1"), .redirect(to: "http://a.test/chosen"), .text("x"), .text("y"),
+    ])
+    let client = HTTPClient.onTestClock {
+      $0.transport = transport
+      $0.middleware = [.closure { request, _, next in try await next(try await next(request).request) }]
+    }
+
+    _ = try await client.get("http://a.test/", options: .credential(.user("u", password: "p", isSentUnasked: true)))
+
+    #expect(transport.requests.map { $0.headers.contains("Authorization") } == [true, false, false, false])
+    #expect(transport.requests.last?.url?.absoluteString == "http://a.test/chosen")
+  }
+
   @Test func `are not restored when a redirect returns to the origin`() async throws {
     let transport = StubTransport(script: [
       .redirect(to: "http://b.test/1"), .redirect(to: "http://a.test/2"), .redirect(to: "http://a.test/3"), .text("x"),
@@ -105,19 +137,10 @@ import Testing
   }
 
   @Test func `added by middleware are dropped at another origin`() async throws {
-    struct Signing: Middleware {
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse {
-        var request = request
-        request.headers["Authorization"] = "signed"
-        return try await next(request)
-      }
-    }
     let transport = StubTransport(script: [.redirect(to: "http://b.test/"), .text("x")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
-      $0.middleware = [Signing()]
+      $0.middleware = [.changing { $0.headers["Authorization"] = "signed" }]
     }
 
     _ = try await client.get("http://a.test/")

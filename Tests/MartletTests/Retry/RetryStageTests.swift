@@ -7,25 +7,15 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct RetryStageTests {
-  private static func client(
-    _ transport: StubTransport, _ policy: RetryPolicy, clock: TestClock = TestClock(), random: Double = 0.5
-  ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.retry = policy
-      $0.clock = clock
-      $0.random = { random }
-      $0.now = { RetryAfterTests.now }
-      // Its sleeps would be among those of the pauses.
-      $0.timeout = .unlimited
-    }
-  }
+  // The sleeps of limits would be among those of the pauses.
+  private static let settings: ClientSetting = [.random(0.5), .now(RetryAfterTests.now), .timeout(.unlimited)]
 
   @Test(arguments: [(0.5, [100, 200, 400]), (0.25, [50, 100, 200]), (0, [])] as [(Double, [Int])])
   func `waits for the delays of the policy`(random: Double, milliseconds: [Int]) async throws {
     let clock = TestClock()
     let transport = StubTransport(failing: 3, with: .connectionLost, then: .text("x"))
-    let client = Self.client(transport, .backoff(attempts: 4), clock: clock, random: random)
+    let client = HTTPClient.onTestClock(
+      transport, .retry(.backoff(attempts: 4)), Self.settings, .clock(clock), .random(random))
 
     let response = try await client.get("http://example.test/")
 
@@ -39,7 +29,8 @@ import Testing
     let clock = TestClock()
     let transport = StubTransport(script: [.status(503, headers: ["Retry-After": value]), .text("x")])
 
-    _ = try await Self.client(transport, .backoff(), clock: clock).get("http://example.test/")
+    _ = try await HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings, .clock(clock)).get(
+      "http://example.test/")
 
     #expect(clock.sleeps == [.seconds(30)])
   }
@@ -49,7 +40,8 @@ import Testing
     let transport = StubTransport { _ in .text("later", status: 503, headers: ["Retry-After": "61"]) }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await Self.client(transport, .backoff(), clock: clock).get("http://example.test/")
+      try await HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings, .clock(clock)).get(
+        "http://example.test/")
     }
 
     #expect(error.kind == .status)
@@ -71,7 +63,7 @@ import Testing
       }
       return .streamed(isFirst ? 503 : 200) { withExtendedLifetime(body) { nil } }
     }
-    let client = Self.client(transport, .backoff(), clock: clock)
+    let client = HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings, .clock(clock))
 
     async let status = client.stream(.get("http://example.test/"), options: .accepts(.any)) { $0.status }
     #expect(await clock.waitForSleepers(1))
@@ -87,7 +79,8 @@ import Testing
       .status(503), .failure(HTTPError(.connectionLost, "gone")), .text("x"),
     ])
 
-    let response = try await Self.client(transport, .backoff(), clock: clock).get("http://example.test/")
+    let response = try await HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings, .clock(clock)).get(
+      "http://example.test/")
 
     #expect(response.attempts.map(Self.text) == ["1 503 100 ms", "2 connectionLost gone 200 ms", "3 200 -"])
     #expect(response.timing.total == .milliseconds(300))
@@ -97,7 +90,7 @@ import Testing
     let transport = StubTransport(script: [.status(503), .failure(HTTPError(.cannotConnect, "refused"))])
 
     let error = try await #require(throws: HTTPError.self) {
-      try await Self.client(transport, .backoff()).get("http://example.test/")
+      try await HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings).get("http://example.test/")
     }
 
     #expect(error.kind == .cannotConnect)
@@ -111,7 +104,8 @@ import Testing
     let transport = StubTransport { _ in .status(503) }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await Self.client(transport, .backoff(attempts: 2)).get("http://example.test/")
+      try await HTTPClient.onTestClock(transport, .retry(.backoff(attempts: 2)), Self.settings).get(
+        "http://example.test/")
     }
 
     #expect(error.attempts.map(Self.text) == ["1 503 100 ms", "2 503 -"])
@@ -119,7 +113,7 @@ import Testing
   }
 
   @Test func `records the only attempt of a call without retries`() async throws {
-    let client = Self.client(StubTransport(script: [.text("x"), .status(500)]), .off)
+    let client = HTTPClient.onTestClock(StubTransport(script: [.text("x"), .status(500)]), .retry(.off), Self.settings)
 
     let response = try await client.get("http://example.test/")
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
@@ -148,7 +142,7 @@ import Testing
     response: StubResponse, policy: RetryPolicy
   ) async throws {
     let transport = StubTransport { _ in response }
-    let client = Self.client(transport, policy)
+    let client = HTTPClient.onTestClock(transport, .retry(policy), Self.settings)
 
     _ = try? await client.post("http://example.test/", body: .text("t"))
 
@@ -160,7 +154,7 @@ import Testing
     [RetryPolicy.backoff(), .custom { _, _ in .zero }]
   ) func `repeats a POST marked as idempotent`(response: StubResponse, policy: RetryPolicy) async throws {
     let transport = StubTransport(script: [response, .text("x")])
-    let client = Self.client(transport, policy)
+    let client = HTTPClient.onTestClock(transport, .retry(policy), Self.settings)
 
     let answer = try await client.post("http://example.test/", body: .text("t"), options: .isIdempotent())
 
@@ -170,7 +164,7 @@ import Testing
 
   @Test func `does not repeat a GET marked as not idempotent`() async throws {
     let transport = StubTransport { _ in .status(503) }
-    let client = Self.client(transport, .backoff())
+    let client = HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings)
 
     await #expect(throws: HTTPError.self) {
       try await client.get("http://example.test/", options: .isIdempotent(false))
@@ -181,7 +175,7 @@ import Testing
 
   @Test func `the error explains why a retry was refused`() async throws {
     let transport = StubTransport { _ in .status(429, headers: ["Retry-After": "5"]) }
-    let client = Self.client(transport, .custom { _, _ in .zero })
+    let client = HTTPClient.onTestClock(transport, .retry(.custom { _, _ in .zero }), Self.settings)
 
     let unsafe = try await #require(throws: HTTPError.self) { try await client.post("http://example.test/") }
     let late = try await #require(throws: HTTPError.self) {
@@ -202,7 +196,8 @@ import Testing
   @Test func `repeats a POST that cannot have reached the server`() async throws {
     let transport = StubTransport(failing: 2, with: .cannotConnect, then: .text("x"))
 
-    let response = try await Self.client(transport, .backoff()).post("http://example.test/", body: .text("t"))
+    let response = try await HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings).post(
+      "http://example.test/", body: .text("t"))
 
     #expect(response.text == "x")
     #expect(transport.requests.map(\.body) == [.text("t"), .text("t"), .text("t")])
@@ -211,7 +206,7 @@ import Testing
   @Test func `repeats a POST with its Idempotency-Key`() async throws {
     let transport = StubTransport(failing: 2, with: .connectionLost, then: .text("x"))
 
-    let response = try await Self.client(transport, .backoff()).post(
+    let response = try await HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings).post(
       "http://example.test/", headers: ["Idempotency-Key": "k"], body: .text("t"))
 
     #expect(response.text == "x")
@@ -219,15 +214,10 @@ import Testing
   }
 
   @Test func `judges idempotency by the request that attempt middleware sends`() async throws {
-    struct Posting: Middleware {
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse { try await next(request.with(method: .post)) }
-    }
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "lost")) }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
-      $0.attemptMiddleware = [Posting()]
+      $0.attemptMiddleware = [.changing { $0 = $0.with(method: .post) }]
     }
 
     _ = try? await client.get("http://example.test/")
@@ -239,7 +229,8 @@ import Testing
     let transport = StubTransport(failing: 2, with: .timedOut, then: .text("x"))
     let clock = TestClock()
 
-    let response = try await Self.client(transport, .timeouts(2), clock: clock).get("http://example.test/")
+    let response = try await HTTPClient.onTestClock(transport, .retry(.timeouts(2)), Self.settings, .clock(clock)).get(
+      "http://example.test/")
 
     #expect(response.attempts.count == 3)
     #expect(clock.sleeps.isEmpty)
@@ -248,7 +239,8 @@ import Testing
   @Test func `repeats a GET whose response body was interrupted`() async throws {
     let transport = StubTransport(script: [Self.breaking(), .text("whole")])
 
-    let response = try await Self.client(transport, .backoff()).get("http://example.test/")
+    let response = try await HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings).get(
+      "http://example.test/")
 
     #expect(response.text == "whole")
     #expect(response.attempts.map(Self.text) == ["1 connectionLost broke off 100 ms", "2 200 -"])
@@ -258,7 +250,7 @@ import Testing
     let transport = StubTransport { _ in Self.breaking() }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await Self.client(transport, .backoff()).post("http://example.test/")
+      try await HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings).post("http://example.test/")
     }
 
     #expect(error.kind == .connectionLost)
@@ -276,19 +268,16 @@ import Testing
 
   @Test func `does not repeat after an error of middleware`() async throws {
     struct Own: Error {}
-    struct Failing: Middleware {
-      func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-      ) async throws -> StreamedResponse {
-        _ = try await next(request)
-        throw Own()
-      }
-    }
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.retry = .custom { _, _ in .zero }
-      $0.attemptMiddleware = [Failing()]
+      $0.attemptMiddleware = [
+        .closure { request, _, next in
+          _ = try await next(request)
+          throw Own()
+        }
+      ]
     }
 
     await #expect(throws: Own.self) { try await client.get("http://example.test/") }
@@ -297,7 +286,7 @@ import Testing
 
   @Test func `a custom policy does not repeat after a success or a redirect`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
-    let client = Self.client(transport, .custom { _, _ in .zero })
+    let client = HTTPClient.onTestClock(transport, .retry(.custom { _, _ in .zero }), Self.settings)
 
     _ = try await client.get("http://example.test/")
 
@@ -307,7 +296,7 @@ import Testing
   @Test func `gives up at once if the delay would exceed the total limit`() async throws {
     let clock = TestClock()
     let transport = StubTransport { _ in .status(503, headers: ["Retry-After": "5"]) }
-    let client = Self.client(transport, .backoff(), clock: clock)
+    let client = HTTPClient.onTestClock(transport, .retry(.backoff()), Self.settings, .clock(clock))
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.get("http://example.test/", options: .timeout(.seconds(5)))
@@ -320,7 +309,8 @@ import Testing
 
   @Test func `cancelling the handle ends the delay at once`() async throws {
     let clock = TestClock(advancing: .manually)
-    let client = Self.client(StubTransport { _ in .status(503) }, .backoff(), clock: clock)
+    let client = HTTPClient.onTestClock(
+      StubTransport { _ in .status(503) }, .retry(.backoff()), Self.settings, .clock(clock))
     let handle = client.start(.get("http://example.test/"), options: .timeout(nil))
     await clock.wait(forSleepers: 1)
     guard case .waiting(.retryDelay(let pause)) = handle.state else {
@@ -351,7 +341,7 @@ import Testing
       error.mayHaveReachedServer = false
       throw error
     }
-    let client = Self.client(transport, isOn ? .standard : .off)
+    let client = HTTPClient.onTestClock(transport, .retry(isOn ? .standard : .off), Self.settings)
 
     let response = try? await client.post("http://example.test/", body: .text("x"))
 
@@ -361,7 +351,8 @@ import Testing
 
   @Test func `cancelling the task ends the delay at once`() async throws {
     let clock = TestClock(advancing: .manually)
-    let client = Self.client(StubTransport { _ in .status(503) }, .backoff(), clock: clock)
+    let client = HTTPClient.onTestClock(
+      StubTransport { _ in .status(503) }, .retry(.backoff()), Self.settings, .clock(clock))
     let task = Task { try await client.get("http://example.test/", options: .timeout(nil)) }
     await clock.wait(forSleepers: 1)
 
@@ -373,7 +364,7 @@ import Testing
 
   @Test func `rejects an invalid policy before sending`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = Self.client(transport, .backoff(attempts: 0))
+    let client = HTTPClient.onTestClock(transport, .retry(.backoff(attempts: 0)), Self.settings)
 
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
 

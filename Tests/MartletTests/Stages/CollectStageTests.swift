@@ -16,17 +16,10 @@ import Testing
     }
   }
 
-  private static func client(_ response: StubResponse) -> HTTPClient {
-    HTTPClient.onTestClock {
-      $0.transport = .stub { _ in response }
-      $0.retry = .off
-    }
-  }
-
   @Test(arguments: [(100, true), (101, true), (99, false), (10, false), (0, false)])
   func `collects a body only if it does not exceed the limit`(limit: Int, isRead: Bool) async throws {
     for response in [Self.response(200, pieces: 10), .status(200, body: Data(count: 100))] {
-      let client = Self.client(response)
+      let client = HTTPClient.onTestClock(.stub { _ in response }, .retry(.off))
 
       let result = try? await client.get("http://example.test/", options: .maximumBodyBytes(limit))
 
@@ -38,7 +31,7 @@ import Testing
   @Test func `reports a body above the limit as bodyTooLarge`() async throws {
     for limit in [0, 99] {
       let error = try await #require(throws: HTTPError.self) {
-        try await Self.client(Self.response(200, pieces: 10)).get(
+        try await HTTPClient.onTestClock(.stub { _ in Self.response(200, pieces: 10) }, .retry(.off)).get(
           "http://example.test/", options: .maximumBodyBytes(limit))
       }
       #expect(error.kind == .bodyTooLarge)
@@ -47,7 +40,8 @@ import Testing
   }
 
   @Test func `accepts an empty body with a limit of zero`() async throws {
-    let response = try await Self.client(.status(204)).get("http://example.test/", options: .maximumBodyBytes(0))
+    let response = try await HTTPClient.onTestClock(.stub { _ in .status(204) }, .retry(.off)).get(
+      "http://example.test/", options: .maximumBodyBytes(0))
 
     #expect(response.body.isEmpty)
   }
@@ -55,7 +49,7 @@ import Testing
   @Test(arguments: [(0, 0, 0), (1, 1, 1), (25, 25, 3), (100, 100, 11), (1000, 100, 11)])
   func `keeps at most maximumErrorBodyBytes of an error's body`(limit: Int, kept: Int, reads: Int) async throws {
     let asked = Log<Int>()
-    let client = Self.client(Self.response(500, pieces: 10, asked: asked))
+    let client = HTTPClient.onTestClock(.stub { _ in Self.response(500, pieces: 10, asked: asked) }, .retry(.off))
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
@@ -70,8 +64,8 @@ import Testing
 
   @Test(arguments: [(1, true), (4, false), (0, true)])
   func `marks an error body as truncated only if bytes are missing`(limit: Int, isCut: Bool) async throws {
-    let client = Self.client(.text("four", status: 404))
-    let empty = Self.client(.status(404))
+    let client = HTTPClient.onTestClock(.stub { _ in .text("four", status: 404) }, .retry(.off))
+    let empty = HTTPClient.onTestClock(.stub { _ in .status(404) }, .retry(.off))
 
     let error = await #expect(throws: HTTPError.self) {
       try await client.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
@@ -89,7 +83,8 @@ import Testing
     for headers: HTTPHeaders in [["Transfer-Encoding": "chunked"], ["Content-Encoding": "gzip"]] {
       let asked = Log<Int>()
       for (limit, isCut) in [(0, true), (1, false)] {
-        let client = Self.client(Self.response(404, headers: headers, pieces: 0, asked: asked))
+        let client = HTTPClient.onTestClock(
+          .stub { _ in Self.response(404, headers: headers, pieces: 0, asked: asked) }, .retry(.off))
 
         let error = await #expect(throws: HTTPError.self) {
           try await client.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
@@ -119,7 +114,7 @@ import Testing
 
   @Test func `does not read the body of a streamed response`() async throws {
     let asked = Log<Int>()
-    let client = Self.client(Self.response(200, pieces: 10, asked: asked))
+    let client = HTTPClient.onTestClock(.stub { _ in Self.response(200, pieces: 10, asked: asked) }, .retry(.off))
 
     let early = try await client.stream(.get("http://example.test/"), options: .maximumBodyBytes(5)) { _ in
       asked.elements.count
@@ -131,7 +126,7 @@ import Testing
   }
 
   @Test func `collects a streamed body for an accepts closure`() async throws {
-    let client = Self.client(Self.response(200, pieces: 10))
+    let client = HTTPClient.onTestClock(.stub { _ in Self.response(200, pieces: 10) }, .retry(.off))
     let options = RequestOptions.accepts(.when { $0.body.count == 100 })
 
     let count = try await client.stream(.get("http://example.test/"), options: options) { response in

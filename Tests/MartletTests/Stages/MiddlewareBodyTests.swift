@@ -23,7 +23,13 @@ import Testing
     _ status: HTTPStatus = .ok, clock: TestClock = TestClock(), _ body: @escaping @Sendable () -> ResponseBody
   ) -> HTTPClient {
     HTTPClient.stubbed(StubTransport { _ in .text("x", status: status) }, clock: clock) {
-      $0.middleware = [Replacing(body: body)]
+      $0.middleware = [
+        .closure { request, _, next in
+          var response = try await next(request)
+          response.body = body()
+          return response
+        }
+      ]
       $0.options.maximumBodyBytes = 1_000
       $0.options.maximumErrorBodyBytes = 50
       $0.retry = .off
@@ -90,6 +96,23 @@ import Testing
     let client = Self.client { ResponseBody(Data(count: 1_000)) }
 
     #expect(try await client.get("/").body.count == 1_000)
+  }
+
+  @Test(arguments: [true, false]) func `middleware may compress a compressed body again, or replace it`(
+    isCompressed: Bool
+  ) async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient.stubbed(transport) {
+      let second = ClosureMiddleware.changing { $0.body = isCompressed ? $0.body?.gzipped() : .text("plain") }
+      $0.middleware = [.changing { $0.body = $0.body?.gzipped() }, second]
+    }
+
+    try await client.post("/", body: .text(String(repeating: "a", count: 5_000)))
+
+    let sent = try #require(transport.requests.first)
+    #expect(sent.headers["Content-Encoding"] == (isCompressed ? "gzip" : nil))
+    let body = try await sent.body?.bytes(upTo: 10_000)
+    #expect(isCompressed ? body?.prefix(2) == Data([0x1F, 0x8B]) : body == Data("plain".utf8))
   }
 
   /// The ways to read an accepted response as a stream.
@@ -163,17 +186,5 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await reading.value }
     #expect(error?.kind == .timedOut)
     gate.open()
-  }
-}
-
-private struct Replacing: Middleware {
-  let body: @Sendable () -> ResponseBody
-
-  func intercept(
-    _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-  ) async throws -> StreamedResponse {
-    var response = try await next(request)
-    response.body = body()
-    return response
   }
 }

@@ -10,6 +10,8 @@ import Testing
 @Suite(.hangLimit) struct MiddlewareCancellationTests {
   /// Awaits the response, and reads its body, in a task that can be cancelled alone.
   final class Awaiting: Middleware {
+    /// Holds the middleware after the cancellation.
+    let rest = Gate()
     private let task = Shared<Task<StreamedResponse, any Error>?>(nil)
 
     func intercept(
@@ -21,7 +23,12 @@ import Testing
         return response
       }
       self.task.withLock { $0 = task }
-      return try await task.value
+      do {
+        return try await task.value
+      } catch {
+        await rest.pass()
+        throw error
+      }
     }
 
     func cancel() { task.value?.cancel() }
@@ -144,18 +151,17 @@ import Testing
 
     awaiting.cancel()
 
+    await awaiting.rest.waitForArrivals(1)
+    #expect(scene.client.activity.current.waiting.isEmpty)
+    awaiting.rest.open()
     await #expect(throws: CancellationError.self) { try await task.value }
     await scene.end()
     #expect(scene.client.core.entryCount == 0)
   }
 
-  /// Notes with what `next` fails.
-  private struct Noting: Middleware {
-    let errors: Log<HTTPError.Kind?>
-
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-    ) async throws -> StreamedResponse {
+  @Test(arguments: [0, 1, 2]) func `each middleware sees the limit that ends its request`(attempts: Int) async throws {
+    let (gate, clock, errors) = (Gate(), TestClock(advancing: .manually), Log<HTTPError.Kind?>())
+    let noting = ClosureMiddleware { request, _, next in
       do {
         return try await next(request)
       } catch {
@@ -163,18 +169,14 @@ import Testing
         throw error
       }
     }
-  }
-
-  @Test(arguments: [0, 1, 2]) func `each middleware sees the limit that ends its request`(attempts: Int) async throws {
-    let (gate, clock, errors) = (Gate(), TestClock(advancing: .manually), Log<HTTPError.Kind?>())
     let transport = StubTransport { _ in
       await gate.pass()
       return .text("x")
     }
     let client = HTTPClient.stubbed(transport, clock: clock) {
       $0.timeout = TimeoutPolicy(total: .seconds(10))
-      $0.middleware = Array(repeating: Noting(errors: errors), count: 3 - attempts)
-      $0.attemptMiddleware = Array(repeating: Noting(errors: errors), count: attempts)
+      $0.middleware = Array(repeating: noting, count: 3 - attempts)
+      $0.attemptMiddleware = Array(repeating: noting, count: attempts)
     }
     let task = Task { try await client.get("/") }
     await gate.waitForArrivals(1)
@@ -188,25 +190,20 @@ import Testing
     #expect(errors.elements == [.timedOut, .timedOut, .timedOut])
   }
 
-  /// Makes a body of its own, whose closure ends when it wants to.
-  private struct Dripping: Middleware {
-    let gate: Gate
-
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-    ) async throws -> StreamedResponse {
-      var response = try await next(request)
-      response.body = ResponseBody {
-        await gate.wait()
-        return nil
-      }
-      return response
-    }
-  }
-
   @Test(arguments: [false, true]) func `a task that reads a body of middleware ends`(collects: Bool) async throws {
     let gate = Gate()
-    let client = HTTPClient.stubbed(.text("x")) { $0.middleware = [Dripping(gate: gate)] }
+    let client = HTTPClient.stubbed(.text("x")) {
+      $0.middleware = [
+        .closure { request, _, next in
+          var response = try await next(request)
+          response.body = ResponseBody {
+            await gate.wait()
+            return nil
+          }
+          return response
+        }
+      ]
+    }
 
     try await client.stream(.get("/")) { response in
       let task = Task {

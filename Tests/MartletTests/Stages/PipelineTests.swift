@@ -120,21 +120,12 @@ import Testing
     #expect(!stages.contains("CookieStage") && !stages.contains("ProxyAuthStage"))
   }
 
-  /// Does what a closure does.
-  private struct Custom: Middleware {
-    let work: @Sendable (HTTPRequest, RequestContext, MiddlewareNext) async throws -> StreamedResponse
-
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-    ) async throws -> StreamedResponse { try await work(request, context, next) }
-  }
-
   @Test func `lets middleware change the request and the response`() async throws {
     let transport = StubTransport { request in .text(request.headers["X-A"] ?? "none") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.middleware = [
-        Custom { request, _, next in
+        .closure { request, _, next in
           var request = request
           request.headers["X-A"] = "changed"
           var response = try await next(request)
@@ -155,7 +146,7 @@ import Testing
   @Test func `lets middleware respond without sending`() async throws {
     let transport = StubTransport { _ in .text("x") }
     for isAttempt in [false, true] {
-      let own = Custom { request, _, _ in
+      let own = ClosureMiddleware { request, _, _ in
         StreamedResponse(status: 200, body: ResponseBody(Data("own".utf8)), request: request)
       }
       let client = HTTPClient.onTestClock {
@@ -174,7 +165,7 @@ import Testing
     let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.middleware = [
-        Custom { request, _, next in
+        .closure { request, _, next in
           let response = try await next(request)
           guard response.status == 401 else { return response }
           var request = request
@@ -194,7 +185,7 @@ import Testing
   @Test func `passes on errors of middleware unchanged`() async throws {
     struct Own: Error, Equatable { var number: Int }
     for isAttempt in [false, true] {
-      let failing = Custom { _, _, _ in throw Own(number: 7) }
+      let failing = ClosureMiddleware { _, _, _ in throw Own(number: 7) }
       let client = HTTPClient.onTestClock {
         $0.transport = .stub { _ in .text("x") }
         $0.retry = .backoff()
@@ -209,7 +200,7 @@ import Testing
   @Test func `gives middleware the ID and the options of the call`() async throws {
     let ids = Log<RequestID>()
     let tags = Log<String?>()
-    let noting = Custom { request, context, next in
+    let noting = ClosureMiddleware { request, context, next in
       ids.add(context.id)
       tags.add(context.options.tag)
       return try await next(request)

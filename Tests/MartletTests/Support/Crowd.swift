@@ -1,3 +1,6 @@
+import Foundation
+import Martlet
+import MartletTesting
 import TestSupport
 
 /// Holds whoever enters until it is opened; knows who came, in order, and how many were there at a time.
@@ -9,6 +12,14 @@ final class Crowd: Sendable {
   var names: [String] { state.value.names }
   /// The most that were there at a time.
   var most: Int { state.value.most }
+
+  /// A stub whose requests enter under their paths.
+  var transport: StubTransport {
+    StubTransport { request in
+      await self.pass(request.url?.path ?? "")
+      return .text("x")
+    }
+  }
 
   func pass(_ name: String = "") async {
     state.withLock {

@@ -8,12 +8,6 @@ import Testing
 @Suite(.hangLimit) struct DeadlineTests {
   private let clock = TestClock(advancing: .manually)
 
-  private func client(
-    _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    .stubbed(transport, clock: clock, change)
-  }
-
   // MARK: The value
 
   @Test func `counts down to zero on its clock`() {
@@ -57,7 +51,7 @@ import Testing
   // MARK: Requests
 
   @Test func `ends a request, whatever it waits for, and says whose deadline it was`() async throws {
-    let client = client(StubTransport { _ in try await untilCancelled() })
+    let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() }, clock: clock)
     let request = Task { [clock] in
       try await withDeadline(.seconds(2), name: "checkout", clock: clock) { try await client.get("/slow") }
     }
@@ -75,7 +69,7 @@ import Testing
   }
 
   @Test func `the total limit ends a request if it is shorter`() async throws {
-    let client = client(StubTransport { _ in try await untilCancelled() })
+    let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() }, clock: clock)
     let request = Task { [clock] in
       try await withDeadline(.seconds(2), clock: clock) { try await client.get("/", options: .timeout(.seconds(1))) }
     }
@@ -90,7 +84,7 @@ import Testing
   @Test(arguments: [Duration.zero, .seconds(-1)])
   func `a deadline in the past fails a request before it is sent`(limit: Duration) async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, clock: clock)
 
     try await withDeadline(limit, clock: clock) {
       let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
@@ -107,7 +101,7 @@ import Testing
 
   @Test func `a retry whose delay would last until the deadline is not made`() async throws {
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "x")) }
-    let client = client(transport) { $0.retry = .custom { _, _ in .seconds(3) } }
+    let client = HTTPClient.stubbed(transport, clock: clock) { $0.retry = .custom { _, _ in .seconds(3) } }
 
     let error = try await withDeadline(.seconds(2), clock: clock) {
       try await #require(throws: HTTPError.self) { try await client.get("/") }
@@ -119,7 +113,7 @@ import Testing
 
   @Test func `ends a pause between attempts`() async throws {
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "x")) }
-    let client = client(transport) { $0.retry = .custom { _, _ in .seconds(0.8) } }
+    let client = HTTPClient.stubbed(transport, clock: clock) { $0.retry = .custom { _, _ in .seconds(0.8) } }
     let request = Task { [clock] in
       try await withDeadline(.seconds(2), clock: clock) { try await client.get("/") }
     }
@@ -139,7 +133,7 @@ import Testing
       await crowd.pass(request.url?.path ?? "")
       return .text("x")
     }
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, clock: clock)
     let queue = RequestQueue(client: client, limits: .concurrent(1))
     queue.add("/first")
     await crowd.waitForArrivals(1)
@@ -158,8 +152,8 @@ import Testing
   }
 
   @Test func `ends the body of a stream`() async throws {
-    let client = client(
-      StubTransport { _ in .streamed(.ok, headers: [:]) { try await untilCancelled() } })
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in .streamed(.ok, headers: [:]) { try await untilCancelled() } }, clock: clock)
     let reader = Task { [clock] in
       try await withDeadline(.seconds(2), name: "page", clock: clock) {
         let response = try await client.stream("/")
@@ -179,7 +173,7 @@ import Testing
       arrivals.withLock { $0 += 1 }
       return .streamed(.ok, headers: ["Content-Type": "text/event-stream"]) { try await untilCancelled() }
     }
-    let client = client(transport)
+    let client = HTTPClient.stubbed(transport, clock: clock)
     let reader = Task { [clock] in
       try await withDeadline(.seconds(2), clock: clock) { for try await _ in client.serverSentEvents("/") {} }
     }
@@ -197,7 +191,7 @@ import Testing
       request.headers.contains("Authorization")
         ? .text("x") : .status(401, headers: ["WWW-Authenticate": "Bearer realm=\"a\""])
     }
-    let client = client(transport) {
+    let client = HTTPClient.stubbed(transport, clock: clock) {
       $0.authenticators[.everywhere] = .ask { _ in
         seen.withLock { $0.append(Deadline.current?.name) }
         return .token("x")
@@ -211,11 +205,11 @@ import Testing
   @Test func `10,000 random nestings end exactly at the nearest deadline, and send nothing afterwards`() async throws {
     var generator = SeededGenerator(seed: 20)
     let times = Shared<[Duration]>([])
-    let client = client(
-      StubTransport { [clock] _ in
-        times.withLock { $0.append(clock.now.offset) }
-        try await untilCancelled()
-      })
+    let transport = StubTransport { [clock] _ in
+      times.withLock { $0.append(clock.now.offset) }
+      try await untilCancelled()
+    }
+    let client = HTTPClient.stubbed(transport, clock: clock)
     for _ in 0..<Stress.count(2_000, full: 10_000) {
       let limits = (0..<Int.random(in: 1...6, using: &generator)).map { _ in
         Duration.milliseconds(Int.random(in: 1...5_000, using: &generator))

@@ -33,19 +33,13 @@ import Testing
   private let clock = TestClock(advancing: .manually)
   private let transport = ReportingTransport()
 
-  private func client() -> HTTPClient {
-    HTTPClient {
-      $0.clock = clock
-      $0.cache = .off
-      $0.retry = .off
-      $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(30), total: nil)
-      $0.transport = transport
-    }
-  }
+  private static let settings: ClientSetting = [
+    .cache(.off), .retry(.off), .timeout(TimeoutPolicy(connect: nil, idle: .seconds(30), total: nil)),
+  ]
 
   @Test(arguments: [true, false])
   func `restarts when bytes are received and when the request body progresses`(isReceiving: Bool) async throws {
-    let handle = client().start(.get("https://a.test/"))
+    let handle = HTTPClient(transport, .clock(clock), Self.settings).start(.get("https://a.test/"))
     await transport.contexts.wait(for: 1)
     let context = try #require(transport.contexts.elements.first)
 
@@ -94,7 +88,7 @@ import Testing
   }
 
   @Test func `does not expire while the transfer waits for the reader, and restarts afterwards`() async throws {
-    let handle = client().start(.get("https://a.test/"))
+    let handle = HTTPClient(transport, .clock(clock), Self.settings).start(.get("https://a.test/"))
     await transport.contexts.wait(for: 1)
     let exchange = try #require(transport.contexts.elements.first).exchange
 

@@ -333,17 +333,6 @@ import Testing
 
   // MARK: What ignores cancellation
 
-  private struct Stubborn: Middleware {
-    let gate: Gate
-
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-    ) async throws -> StreamedResponse {
-      await gate.wait()
-      return try await next(request)
-    }
-  }
-
   enum Place: CaseIterable, Sendable { case transport, body, middleware, attemptMiddleware }
   enum Way: CaseIterable, Sendable { case awaited, managed, streamed }
 
@@ -351,7 +340,7 @@ import Testing
   func `ends a call at its limit even if code ignores cancellation`(place: Place, way: Way) async throws {
     let clock = TestClock(advancing: .manually)
     let gate = Gate()
-    let stubborn = Stubborn(gate: gate)
+    let stubborn = ClosureMiddleware.changing { _ in await gate.wait() }
     let client = HTTPClient {
       $0.clock = clock
       $0.retry = .off

@@ -123,6 +123,24 @@ import Testing
     await #expect(throws: Reason(number: 3)) { try await withAbort(source) { throw Reason(number: 3) } }
   }
 
+  @Test func `withAbort throws the reason even if the cancelled operation ends at once`() async throws {
+    for _ in 0..<Stress.count(200, full: 2_000) {
+      let source = AbortSource()
+      let (gate, never) = (Gate(), Gate())
+      let waiting = Task {
+        try await withAbort(source) {
+          gate.open()
+          await never.pass()
+          throw CancellationError()
+        }
+      }
+      await gate.pass()
+      source.abort(Reason(number: 5))
+
+      await #expect(throws: Reason(number: 5)) { try await waiting.value }
+    }
+  }
+
   @Test func `withAbort throws the reason even if the operation ignores cancellation`() async throws {
     let source = AbortSource()
     let gate = Gate()
@@ -153,24 +171,24 @@ import Testing
     gate.open()
   }
 
-  // MARK: OneShot
+  // MARK: Promise
 
-  @Test func `OneShot keeps the first result for its waiter`() async throws {
-    let early = OneShot<Int>()
+  @Test func `a promise keeps the first result for its waiter`() async throws {
+    let early = Promise<Int>()
     let first = early.resolve(.success(1))
     let second = early.resolve(.failure(Reason()))
 
-    let value = try await early.value()
+    let value = try await early.take()
     let third = early.resolve(.success(3))
 
     #expect([first, second, third] == [true, false, false])
     #expect(value == 1)
   }
 
-  @Test func `OneShot resumes its waiter with the first result`() async {
+  @Test func `a promise resumes its waiter with the first result`() async {
     for _ in 0..<Stress.count(100, full: 500) {
-      let late = OneShot<Int>()
-      let waiting = Task { try await late.value() }
+      let late = Promise<Int>()
+      let waiting = Task { try await late.take() }
       let wins = Log<Int>()
       await withTaskGroup(of: Void.self) { group in
         for number in 0..<4 { group.addTask { if late.resolve(.success(number)) { wins.add(number) } } }
@@ -183,11 +201,11 @@ import Testing
     }
   }
 
-  @Test func `OneShot rejects a second wait`() async throws {
-    let shot = OneShot<Int>()
+  @Test func `a promise that was taken rejects a second wait`() async throws {
+    let shot = Promise<Int>()
     shot.resolve(.success(1))
-    _ = try await shot.value()
+    _ = try await shot.take()
 
-    await #expect(throws: CancellationError.self) { try await shot.value() }
+    await #expect(throws: CancellationError.self) { try await shot.take() }
   }
 }

@@ -17,8 +17,12 @@
     func `a connection serves others after a success, or over HTTP/2 after the end of one stream`(
       code: Int32, serial: Bool, multiplexed: Bool
     ) {
-      #expect(FailedConnections.isReusable(after: code, isMultiplexed: false) == serial)
-      #expect(FailedConnections.isReusable(after: code, isMultiplexed: true) == multiplexed)
+      for isClosed in [false, true] {
+        let isReusable = { FailedConnections.isReusable(after: code, isMultiplexed: $0, isStreamClosed: isClosed) }
+        #expect(isReusable(false) == serial)
+        // SEND_ERROR, because the server had ended the stream.
+        #expect(isReusable(true) == (multiplexed || code == 55 && isClosed))
+      }
     }
 
     /// On a used connection, on a new one, and if libcurl was about to send the request again.

@@ -1,6 +1,5 @@
 import Foundation
 import MartletTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -33,13 +32,9 @@ import Testing
 
   private static let date = Date(timeIntervalSince1970: 1_700_000_000)
 
-  private static func client(_ transport: StubTransport, _ cache: ResponseCache = .off) -> HTTPClient {
-    HTTPClient.stubbed(transport) { $0.cache = cache }
-  }
-
   /// Answers with the number of the request, fresh for a minute.
   private static func counting() -> StubTransport {
-    let count = Mutex(0)
+    let count = Shared(0)
     return StubTransport { _ in
       let number = count.withLock { count in
         count += 1
@@ -60,8 +55,8 @@ import Testing
       defer { folder.remove() }
       let transport = Self.counting()
       let caches = meeting.caches(folder.url)
-      let one = Self.client(transport, caches.0).derived(first.configure)
-      let two = Self.client(transport, caches.1).derived(second.configure)
+      let one = HTTPClient.stubbed(transport, .cache(caches.0)).derived(first.configure)
+      let two = HTTPClient.stubbed(transport, .cache(caches.1)).derived(second.configure)
 
       let brought = try await one.send(first.request, options: first.options)
       let served = try await two.send(second.request, options: second.options)
@@ -78,7 +73,7 @@ import Testing
   func `a cookie is sent only by clients that would have trusted its server`(first: Setting) async throws {
     for second in Self.others(of: first) {
       let transport = StubTransport { _ in .status(.ok, headers: ["Set-Cookie": "a=1"]) }
-      let base = Self.client(transport)
+      let base = HTTPClient.stubbed(transport, .cache(.off))
 
       _ = try await base.derived(first.configure).send(first.request, options: first.options)
       _ = try await base.derived(second.configure).send(second.request, options: second.options)
@@ -97,7 +92,7 @@ import Testing
         }
         return .text("x")
       }
-      let base = Self.client(transport).derived {
+      let base = HTTPClient.stubbed(transport, .cache(.off)).derived {
         $0.authenticators[.origin("https://a.test")] = .digest(user: "ada", password: "1")
       }
 
@@ -116,7 +111,7 @@ import Testing
       await gate.pass()
       return .text("\(request.headers)", headers: ["Cache-Control": "max-age=60"])
     }
-    let base = Self.client(transport, .memory())
+    let base = HTTPClient.stubbed(transport, .cache(.memory()))
 
     let usual = Task { try await base.send(Setting.nothing.request) }
     await gate.waitForArrivals(1)

@@ -9,37 +9,17 @@ import Foundation
 ///     text        the URL of the key
 ///     text        the detail of the key
 ///     1           flags: 1 an index, 2 an entry
-///     index       8 the generation; the list of selections, each a list of texts
-///     entry  1    flags: 1 a URL (by default that of the key), 2 an identity, 4 a part, 8 the length of the whole
-///                 representation, 16 a lifetime
-///            8    the status
+///     index       8 the generation; the list of selections, each a text with the names between commas
+///     entry  8    the status
 ///            8 8  the times of request and response, in seconds since 2001 as floating point
 ///            8    the length of the body
-///            text the reason phrase, then by flag: the URL, the identity, 8 8 the part's first and last byte,
-///                 8 the length of the whole representation, 8 the lifetime
+///            8    the lifetime in seconds as floating point; not a number for none
+///            text the reason phrase
 ///            list of the selectors, each two texts
 ///            list of the fields, each 4 and 4 bytes of length, the name and the value
 ///
 /// Decoding is safe for arbitrary bytes: each length is checked against the available bytes before it is used.
 enum CacheRecordCoding {
-  private struct Parts: OptionSet {
-    var rawValue: UInt8
-
-    static let index = Parts(rawValue: 1)
-    static let entry = Parts(rawValue: 2)
-  }
-
-  private struct EntryParts: OptionSet {
-    var rawValue: UInt8
-
-    static let url = EntryParts(rawValue: 1)
-    static let identity = EntryParts(rawValue: 2)
-    static let part = EntryParts(rawValue: 4)
-    static let complete = EntryParts(rawValue: 8)
-    static let lifetime = EntryParts(rawValue: 16)
-    static let all = EntryParts(rawValue: 31)
-  }
-
   // MARK: Whole records
 
   /// Encodes a record with its key; `nil` if the body is in a file, or the head exceeds its maximum length.
@@ -49,26 +29,34 @@ enum CacheRecordCoding {
     guard head.count <= CacheRecordHeader.maximumHeadLength else { return nil }
     let header = CacheRecordHeader(
       head: head, bodyLength: Int64(body.count), bodyChecksum: body.withUnsafeBytes { RecordChecksum.of($0) })
-    var data = Data(capacity: CacheRecordHeader.length + head.count + body.count)
-    data.append(contentsOf: header.bytes)
-    data.append(contentsOf: head)
-    data.append(body)
-    return data
+    return Data(header.bytes + head) + body
   }
 
   /// Decodes the output of ``encode(_:_:)``; `nil` for damaged or foreign data.
   static func decode(_ data: Data) -> (key: CacheKey, record: CacheRecord)? {
-    data.withUnsafeBytes { bytes in
-      guard let header = CacheRecordHeader(bytes), header.bodyFile == 0, header.recordLength == Int64(bytes.count)
+    let found = decode(start: data, size: Int64(data.count)) { Data(data.dropFirst($0).prefix($1)) }
+    guard let found, found.header.bodyFile == 0 else { return nil }
+    return (found.key, found.record)
+  }
+
+  /// Decodes a record from its first bytes and a closure that reads the others; `nil` for damaged or foreign data.
+  ///
+  /// A body that follows the head is read only if it is needed, and must not exceed the maximum length.
+  static func decode<Failure: Error>(
+    start: Data, size: Int64, maximumBodyLength: Int64 = .max, needsBody: Bool = true,
+    _ read: (_ offset: Int, _ count: Int) throws(Failure) -> Data
+  ) throws(Failure) -> DiskRecord? {
+    guard let header = start.withUnsafeBytes({ CacheRecordHeader($0) }), header.recordLength == size,
+      header.bodyFile != 0 || header.bodyLength <= maximumBodyLength,
+      var found = decodeHead(try read(CacheRecordHeader.length, header.headLength), header)
+    else { return nil }
+    if needsBody && header.bodyFile == 0 {
+      let body = try read(CacheRecordHeader.length + header.headLength, Int(header.bodyLength))
+      guard body.count == header.bodyLength, body.withUnsafeBytes({ RecordChecksum.of($0) }) == header.bodyChecksum
       else { return nil }
-      let split = CacheRecordHeader.length + header.headLength
-      let body = UnsafeRawBufferPointer(rebasing: bytes[split...])
-      guard RecordChecksum.of(body) == header.bodyChecksum,
-        var found = decodeHead(UnsafeRawBufferPointer(rebasing: bytes[CacheRecordHeader.length..<split]), header)
-      else { return nil }
-      found.record.body = .data(Data(body))
-      return found
+      found.record.body = .data(body)
     }
+    return DiskRecord(header: header, key: found.key, record: found.record)
   }
 
   // MARK: Heads
@@ -79,75 +67,52 @@ enum CacheRecordCoding {
     writer.reserve(1024)
     writer.text(key.url)
     writer.text(key.detail)
-    var parts: Parts = []
-    if record.index != nil { parts.insert(.index) }
-    if record.entry != nil { parts.insert(.entry) }
-    writer.number(parts.rawValue)
-    if let index = record.index { write(index, to: &writer) }
-    if let entry = record.entry { write(entry, key, to: &writer) }
+    writer.number((record.index == nil ? 0 : 1) + (record.entry == nil ? 0 : 2) as UInt8)
+    if let index = record.index {
+      writer.number(index.generation)
+      writer.length(index.selections.count)
+      for names in index.selections { writer.text(names.joined(separator: ",")) }
+    }
+    if let entry = record.entry { write(entry, to: &writer) }
     return writer.bytes
   }
 
   /// Decodes a head into the key and the record without its body; `nil` if the head does not match the header.
   static func decodeHead(
-    _ bytes: UnsafeRawBufferPointer, _ header: CacheRecordHeader
+    _ head: some ContiguousBytes, _ header: CacheRecordHeader
   ) -> (key: CacheKey, record: CacheRecord)? {
-    guard bytes.count == header.headLength, RecordChecksum.of(bytes) == header.headChecksum else { return nil }
-    var reader = RecordReader(bytes)
-    do throws(RecordReader.Malformed) {
-      let key = CacheKey(url: try reader.text(), detail: try reader.text())
-      let parts = Parts(rawValue: try reader.number())
-      guard parts.isSubset(of: [.index, .entry]) else { return nil }
-      var record = CacheRecord()
-      if parts.contains(.index) { record.index = try index(&reader) }
-      if parts.contains(.entry) { record.entry = try entry(&reader, key) }
-      return reader.remaining == 0 ? (key, record) : nil
-    } catch {
-      return nil
-    }
-  }
-
-  private static func write(_ index: CacheIndex, to writer: inout RecordWriter) {
-    writer.number(index.generation)
-    writer.length(index.selections.count)
-    for names in index.selections {
-      writer.length(names.count)
-      for name in names { writer.text(name) }
+    head.withUnsafeBytes { bytes in
+      guard bytes.count == header.headLength, RecordChecksum.of(bytes) == header.headChecksum else { return nil }
+      var reader = RecordReader(bytes)
+      do throws(RecordReader.Malformed) {
+        let key = CacheKey(url: try reader.text(), detail: try reader.text())
+        let parts: UInt8 = try reader.number()
+        guard parts <= 3 else { return nil }
+        var record = CacheRecord()
+        if parts & 1 != 0 { record.index = try index(&reader) }
+        if parts & 2 != 0 { record.entry = try entry(&reader) }
+        return reader.remaining == 0 ? (key, record) : nil
+      } catch {
+        return nil
+      }
     }
   }
 
   private static func index(_ reader: inout RecordReader) throws(RecordReader.Malformed) -> CacheIndex {
     var index = CacheIndex(generation: try reader.number())
     for _ in 0..<(try reader.count(ofAtLeast: 4)) {
-      var names: [String] = []
-      for _ in 0..<(try reader.count(ofAtLeast: 4)) { names.append(try reader.text()) }
-      index.selections.append(names)
+      index.selections.append(try reader.text().split(separator: ",").map(String.init))
     }
     return index
   }
 
-  private static func write(_ entry: CacheEntry, _ key: CacheKey, to writer: inout RecordWriter) {
-    var parts: EntryParts = []
-    // Compare bytes: strings with different bytes may be equal.
-    if !entry.url.utf8.elementsEqual(key.url.utf8) { parts.insert(.url) }
-    if entry.identity != nil { parts.insert(.identity) }
-    if entry.part != nil { parts.insert(.part) }
-    if entry.part?.complete != nil { parts.insert(.complete) }
-    if entry.programLifetime != nil { parts.insert(.lifetime) }
-    writer.number(parts.rawValue)
+  private static func write(_ entry: CacheEntry, to writer: inout RecordWriter) {
     writer.number(Int64(entry.status))
     writer.double(entry.requestTime.timeIntervalSinceReferenceDate)
     writer.double(entry.responseTime.timeIntervalSinceReferenceDate)
     writer.number(entry.bodyLength)
+    writer.double(entry.programLifetime ?? .nan)
     writer.text(entry.reasonPhrase)
-    if parts.contains(.url) { writer.text(entry.url) }
-    if let identity = entry.identity { writer.text(identity) }
-    if let part = entry.part {
-      writer.number(part.first)
-      writer.number(part.last)
-      if let complete = part.complete { writer.number(complete) }
-    }
-    if let lifetime = entry.programLifetime { writer.double(lifetime) }
     writer.length(entry.selectors.count)
     for (name, value) in entry.selectors.sorted(by: { $0.key < $1.key }) {
       writer.text(name)
@@ -157,30 +122,15 @@ enum CacheRecordCoding {
     for field in entry.headers { writer.field(field) }
   }
 
-  private static func entry(
-    _ reader: inout RecordReader, _ key: CacheKey
-  ) throws(RecordReader.Malformed) -> CacheEntry {
-    let parts = EntryParts(rawValue: try reader.number())
-    guard parts.isSubset(of: .all), let status = Int(exactly: try reader.number() as Int64) else {
-      throw RecordReader.Malformed()
-    }
-    let requestTime = Date(timeIntervalSinceReferenceDate: try reader.double())
-    let responseTime = Date(timeIntervalSinceReferenceDate: try reader.double())
-    let bodyLength: Int64 = try reader.number()
-    let reasonPhrase = try reader.text()
+  private static func entry(_ reader: inout RecordReader) throws(RecordReader.Malformed) -> CacheEntry {
+    guard let status = Int(exactly: try reader.number() as Int64) else { throw RecordReader.Malformed() }
+    let times = (try reader.double(), try reader.double())
+    let (bodyLength, lifetime): (Int64, Double) = (try reader.number(), try reader.double())
     var entry = CacheEntry(
-      url: parts.contains(.url) ? try reader.text() : key.url, status: status, reasonPhrase: reasonPhrase, headers: [:],
-      selectors: [:], identity: nil, requestTime: requestTime, responseTime: responseTime, bodyLength: bodyLength)
-    if parts.contains(.identity) { entry.identity = try reader.text() }
-    if parts.contains(.part) {
-      entry.part = CacheEntry.Part(first: try reader.number(), last: try reader.number())
-      if parts.contains(.complete) { entry.part?.complete = try reader.number() }
-      // The bounds that `Content-Range` has, so that arithmetic cannot overflow.
-      guard let part = entry.part, 0 <= part.first, part.first <= part.last, part.last < part.complete ?? .max else {
-        throw RecordReader.Malformed()
-      }
-    }
-    if parts.contains(.lifetime) { entry.programLifetime = try reader.double() }
+      status: status, reasonPhrase: try reader.text(), headers: [:], selectors: [:],
+      requestTime: Date(timeIntervalSinceReferenceDate: times.0),
+      responseTime: Date(timeIntervalSinceReferenceDate: times.1), bodyLength: bodyLength,
+      programLifetime: lifetime.isNaN ? nil : lifetime)
     for _ in 0..<(try reader.count(ofAtLeast: 8)) {
       let name = try reader.text()
       entry.selectors[name] = try reader.text()
@@ -198,15 +148,12 @@ enum CacheRecordCoding {
     var places: [ReceivedFields.Place] = []
     places.reserveCapacity(count)
     for _ in 0..<count {
-      let (name, value) = (Int(try reader.number() as UInt32), Int(try reader.number() as UInt32))
-      let nameStart = reader.position - start
-      _ = try reader.bytes(name)
-      _ = try reader.bytes(value)
+      let (nameLength, valueLength) = (Int(try reader.number() as UInt32), Int(try reader.number() as UInt32))
+      let name = reader.position - start
+      _ = try reader.bytes(nameLength + valueLength)
       // The offsets fit into `Int32`, because the length of a head is bounded.
-      places.append(
-        ReceivedFields.Place(
-          nameStart: Int32(nameStart), nameEnd: Int32(nameStart + name), valueStart: Int32(nameStart + name),
-          valueEnd: Int32(nameStart + name + value)))
+      let (value, end) = (Int32(name + nameLength), Int32(reader.position - start))
+      places.append(ReceivedFields.Place(nameStart: Int32(name), nameEnd: value, valueStart: value, valueEnd: end))
     }
     return HTTPHeaders(ReceivedFields(octets, places))
   }

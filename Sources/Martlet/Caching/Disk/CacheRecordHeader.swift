@@ -3,7 +3,7 @@
 /// Numbers are little-endian:
 ///
 ///      0   8  the magic
-///      8   4  the version, 3
+///      8   4  the version, 4
 ///     12   4  the length of the head
 ///     16   8  the length of the body
 ///     24   8  the checksum of the head
@@ -17,8 +17,8 @@ struct CacheRecordHeader: Equatable {
   static let maximumHeadLength = 16 << 20
   /// The first byte is neither ASCII nor valid UTF-8; the last bytes change if line ends are converted.
   private static let magic: UInt64 = 0x0A0D_6568_6361_4D8A
-  /// Records before version 3 may have the digest of an encoded body beside the decoded one.
-  private static let version: UInt32 = 3
+  /// Records of earlier versions have another head.
+  private static let version: UInt32 = 4
 
   var headLength: Int
   var bodyLength: Int64

@@ -10,13 +10,10 @@ final class DiskFile: Sendable {
   private let temporary: DiskTemporary?
   private let home: Locked<Home?>
 
-  /// The permanent location of a file.
-  struct Home: Sendable {
-    var name: DiskName
-    var number: UInt64
-    /// The folder of the storage.
-    var folder: String
-  }
+  /// The permanent location of a file, and the folder of the storage.
+  typealias Home = (name: DiskName, number: UInt64, folder: String)
+
+  var isStored: Bool { home.withLock { $0 != nil } }
 
   /// The URL of the file, if it has a permanent name.
   var url: URL? {
@@ -33,72 +30,64 @@ final class DiskFile: Sendable {
 
   /// Reads bytes; fewer than requested only at the end.
   func read(from offset: Int64, count: Int) throws(HTTPError) -> Data {
-    let wanted = Int(clamping: min(Int64(max(count, 0)), max(self.count - max(offset, 0), 0)))
-    guard offset >= 0, wanted > 0 else { return Data() }
-    guard let memory = malloc(wanted) else { throw HTTPError(.file, "no memory for \(wanted) bytes of a stored body") }
-    let got = DiskCalls.fill(
-      UnsafeMutableRawBufferPointer(start: memory, count: wanted), from: descriptor.number, at: offset)
-    guard got == wanted else {
-      free(memory)
-      throw HTTPError(
-        .file, "a stored body cannot be read: \(got < 0 ? String(cString: strerror(Int32(-got))) : "it has been cut")")
+    guard offset >= 0, offset < self.count, count > 0 else { return Data() }
+    let wanted = Int(clamping: min(Int64(count), self.count - offset))
+    let problem: String
+    do throws(DiskCalls.Failure) {
+      let data = try DiskCalls.read(descriptor.number, at: offset, count: wanted)
+      if data.count == wanted { return data }
+      problem = "it has been cut"
+    } catch {
+      problem = error.text
     }
-    // `Data` copies small contents and frees the memory at once, so create it after reading.
-    return Data(bytesNoCopy: memory, count: wanted, deallocator: .free)
+    throw HTTPError(.file, "a stored body cannot be read: \(problem)")
   }
 
-  /// The number under which the file is stored for a key; `nil` if it is not.
-  func number(for name: DiskName, in folder: DiskFolder) -> UInt64? {
-    guard let home = home.withLock({ $0 }), home.name == name,
-      let own = DiskCalls.facts(descriptor.number), let there = folder.facts(name, body: home.number),
-      own.inode == there.inode, there.isFile
-    else { return nil }
-    return home.number
+  /// Whether the bytes have the checksum; reads all of them.
+  func isIntact() throws(HTTPError) -> Bool {
+    var sum = RecordChecksum()
+    for offset in stride(from: 0, to: count, by: CachedBody.pieceBytes) {
+      try read(from: offset, count: CachedBody.pieceBytes).withUnsafeBytes { sum.update($0) }
+    }
+    return sum.value == checksum
   }
 
-  /// Renames the file to a permanent name with a new number; `nil` if it has one already.
-  func settle(_ name: DiskName) throws(HTTPError) -> UInt64? {
-    guard let temporary, home.withLock({ $0 == nil }) else { return nil }
+  /// The number under which the file is stored for a key, from now on if it had a temporary name.
+  ///
+  /// `nil` if it belongs to another key or was removed from the folder.
+  func settle(_ name: DiskName, in folder: DiskFolder, at time: Int64) throws(HTTPError) -> UInt64? {
+    if let home = home.withLock({ $0 }) {
+      guard home.name == name, let own = DiskCalls.facts(descriptor.number),
+        let there = folder.facts(name, body: home.number), own.inode == there.inode, there.isFile
+      else { return nil }
+      return home.number
+    }
+    guard let temporary else { return nil }
     let number = UInt64.random(in: 1 ... .max)
+    // Update the time, because a scan would otherwise remove the body before its record exists.
+    DiskCalls.setTime(time, of: descriptor.number)
     try temporary.settle(name, body: number)
-    home.withLock { $0 = Home(name: name, number: number, folder: temporary.folder.path) }
+    home.withLock { $0 = (name, number, temporary.folder.path) }
     return number
   }
 }
 
-/// Writes a large body to a temporary file, chunk by chunk.
-final class DiskSink: Sendable {
-  private struct State {
-    let temporary: DiskTemporary
-    var checksum = RecordChecksum()
-    var count: Int64 = 0
-  }
+/// Writes a large body to a temporary file, chunk by chunk; releasing it discards the bytes.
+struct DiskSink: Sendable {
+  let temporary: DiskTemporary
+  private var checksum = RecordChecksum()
+  private var count: Int64 = 0
 
-  /// `nil` during a write, which happens outside the lock, and after the end.
-  private let state: Locked<State?>
+  init(_ temporary: DiskTemporary) { self.temporary = temporary }
 
-  init(_ temporary: DiskTemporary) { state = Locked(State(temporary: temporary)) }
-
-  func write(_ piece: Data) throws(HTTPError) {
-    guard var now = state.withLock({ $0.take() }) else { throw Self.ended }
-    now.count += Int64(piece.count)
-    piece.withUnsafeBytes { now.checksum.update($0) }
-    try now.temporary.append(piece)
-    state.withLock { [now] in $0 = now }
+  mutating func write(_ piece: Data) throws(HTTPError) {
+    try temporary.append(piece)
+    count += Int64(piece.count)
+    piece.withUnsafeBytes { checksum.update($0) }
   }
 
   /// Returns the complete body, for storage by the shelf that made the sink.
-  func finish() throws(HTTPError) -> CachedBody {
-    guard let now = state.withLock({ $0.take() }) else { throw Self.ended }
-    let (file, checksum) = (now.temporary, now.checksum.value)
-    return .file(DiskFile(file.descriptor, count: now.count, checksum: checksum, temporary: file))
+  func finish() -> CachedBody {
+    .file(DiskFile(temporary.descriptor, count: count, checksum: checksum.value, temporary: temporary))
   }
-
-  /// Discards the bytes, as does releasing the sink.
-  func discard() {
-    let removed = state.withLock { $0.take() }
-    _ = removed
-  }
-
-  private static let ended = HTTPError(.file, "a body was written after its end, or by two at the same time")
 }

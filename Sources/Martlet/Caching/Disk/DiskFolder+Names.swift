@@ -4,20 +4,19 @@ import Foundation
 
 /// The files of a cache within its folder.
 extension DiskFolder {
-  /// Opens a file; returns the negative error number on failure.
-  ///
-  /// Symbolic links are rejected, and opening a pipe does not block.
-  func openFile(_ name: DiskName, body: UInt64? = nil) -> Int32 {
+  /// Opens a file; symbolic links are rejected, and opening a pipe does not block.
+  func open(_ name: DiskName, body: UInt64? = nil) throws(DiskCalls.Failure) -> DiskDescriptor {
     let folder = name.folder
     if !checked.withLock({ $0.contains(folder) }) {
       guard let facts = DiskCalls.facts(DiskName.folderName(folder), in: number), facts.isFolder, facts.isOwn else {
-        return -ENOENT
+        throw DiskCalls.Failure(code: ENOENT)
       }
       _ = checked.withLock { $0.insert(folder) }
     }
     let opened = martlet_above_streams(
       openat(number, name.path(body: body), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
-    return opened >= 0 ? opened : -errno
+    guard opened >= 0 else { throw DiskCalls.Failure(code: errno) }
+    return DiskDescriptor(opened)
   }
 
   /// Opens one of the 256 subfolders; `nil` if it does not exist; anything else with its name is removed.
@@ -36,6 +35,18 @@ extension DiskFolder {
     guard code == 0 || code == EEXIST else { throw error("cannot take a folder", code) }
     guard let opened = openFolder(folder) else { throw error("cannot take a folder", errno) }
     return opened
+  }
+
+  /// Calls a closure with each file in a subfolder: its name in there, and what that says.
+  ///
+  /// Files with foreign names are left alone.
+  func eachFile(
+    in part: Int, _ body: (_ file: UnsafePointer<CChar>, _ inner: Int32, _ name: DiskName, _ body: UInt64?) -> Void
+  ) {
+    guard let inner = openFolder(part) else { return }
+    DiskCalls.eachName(in: inner.number) { file in
+      if let (name, number) = DiskName.read(file) { body(file, inner.number, name, number) }
+    }
   }
 
   /// Removes a file, if it exists; returns 0 or the error number.

@@ -44,9 +44,8 @@ struct DiskIndex {
   }
 
   mutating func touch(_ name: DiskName, at time: Int64) {
-    guard let place = parts[name.folder].index(forKey: name) else { return }
-    let before = parts[name.folder].values[place].lastUse
-    parts[name.folder].values[place].lastUse = max(before, time)
+    guard let before = self[name]?.lastUse else { return }
+    parts[name.folder][name]?.lastUse = max(before, time)
   }
 
   /// Replaces a part with the result of a scan, except for slots changed since its start.
@@ -66,12 +65,13 @@ struct DiskIndex {
     parts[part] = new
   }
 
-  /// Records a write, and returns the parts to rescan.
+  mutating func noteWrite(_ written: Int64) { writtenBytes += written }
+
+  /// The parts to rescan because of the writes since they were last returned.
   ///
   /// All parts are rescanned after writes of a twentieth of the limit, or a quarter of the free space if that is more.
   /// Two processes that do not know of each other thus exceed the limit by at most that amount.
-  mutating func partsDue(afterWriting written: Int64, limit: Int64) -> [Int] {
-    writtenBytes += written
+  mutating func partsDue(limit: Int64) -> [Int] {
     let share = max(max(limit / 20, (limit - bytes) / 4) / Int64(Self.partCount), 1)
     let count = Int(min(writtenBytes / share, Int64(Self.partCount)))
     guard count > 0 else { return [] }

@@ -11,25 +11,20 @@ extension DiskShelf {
 
   /// Rescans subfolders and evicts records, after a record was stored.
   func tidy(_ folder: DiskFolder, afterWriting bytes: Int64) {
-    let (isFirst, due) = state.withLock { state -> (Bool, [Int]) in
-      switch state.scan {
-      case .running: return (false, [])
-      case .none:
-        state.scan = .running
-        return (true, Array(0..<DiskIndex.partCount))
-      case .done: return (false, state.index.partsDue(afterWriting: bytes, limit: limit))
-      }
+    let due: [Int]? = state.withLock { state in
+      state.index.noteWrite(bytes)
+      guard !state.isTidying else { return nil }
+      state.isTidying = true
+      return state.isScanned ? state.index.partsDue(limit: limit) : Array(0..<DiskIndex.partCount)
     }
+    guard let due else { return }
     scan(due, of: folder)
-    let mayEvict = state.withLock { state in
-      if isFirst { state.scan = .done }
-      guard state.scan == .done, !state.isEvicting, state.index.bytes > limit else { return false }
-      state.isEvicting = true
-      return true
-    }
-    guard mayEvict else { return }
     evict(folder)
-    state.withLock { $0.isEvicting = false }
+    state.withLock { state in
+      state.isTidying = false
+      // The folder may have been replaced meanwhile.
+      if due.count == DiskIndex.partCount, state.folder === folder { state.isScanned = true }
+    }
   }
 
   /// Evicts the least recently used records until the limit is met.
@@ -41,17 +36,14 @@ extension DiskShelf {
       let victims = state.withLock { $0.index }.victims(limit: limit)
       if victims.isEmpty { return }
       for (name, slot) in victims {
-        let facts = folder.facts(name)
-        if let facts, facts.time > slot.lastUse, facts.time <= time + Self.orphanLifetime {
+        if let facts = folder.facts(name), facts.time > slot.lastUse, facts.time <= time + Self.orphanLifetime {
           state.withLock { $0.index.touch(name, at: facts.time) }
           continue
         }
         // Another process may have replaced the body.
-        let body = facts == nil ? nil : DiskRecord.header(name, in: folder)?.bodyFile
-        if facts != nil { folder.remove(name) }
-        if let body, body != 0, body != slot.body { folder.remove(name, body: body) }
-        if slot.body != 0 { folder.remove(name, body: slot.body) }
-        state.withLock { $0.index.remove(name) }
+        let body = DiskRecord.header(name, in: folder)?.bodyFile ?? 0
+        drop(name, body, in: folder)
+        if slot.body != 0, slot.body != body { folder.remove(name, body: slot.body) }
       }
     }
   }
@@ -67,18 +59,14 @@ extension DiskShelf {
 
   /// Scans a subfolder, and removes invalid files.
   private func slots(_ part: Int, of folder: DiskFolder) -> [DiskName: DiskIndex.Slot] {
-    guard let inner = folder.openFolder(part) else { return [:] }
     let time = time
     var slots: [DiskName: DiskIndex.Slot] = [:]
     var bodies: [(name: DiskName, number: UInt64, facts: DiskFacts)] = []
-    DiskCalls.eachName(in: inner.number) { text in
-      // Leave files with foreign names alone.
-      guard let (name, body) = DiskName.read(text), let facts = DiskCalls.facts(text, in: inner.number) else { return }
-      guard facts.isFile, facts.isOwn, name.folder == part, body != nil || facts.size >= CacheRecordHeader.length else {
-        DiskCalls.remove(text, in: inner.number)
-        return
-      }
-      if let body {
+    folder.eachFile(in: part) { file, inner, name, body in
+      guard let facts = DiskCalls.facts(file, in: inner) else { return }
+      if !facts.isFile || !facts.isOwn || name.folder != part || body == nil && facts.size < CacheRecordHeader.length {
+        DiskCalls.remove(file, in: inner)
+      } else if let body {
         bodies.append((name, body, facts))
       } else {
         slots[name] = DiskIndex.Slot(bytes: facts.size, lastUse: min(facts.time, time))
@@ -118,15 +106,9 @@ extension DiskShelf {
     guard let folder = folderIfThere() else { return [] }
     var all: [(key: CacheKey, record: CacheRecord)] = []
     for part in 0..<DiskIndex.partCount {
-      guard let inner = folder.openFolder(part) else { continue }
-      DiskCalls.eachName(in: inner.number) { text in
-        guard let (name, body) = DiskName.read(text), body == nil else { return }
-        let number = folder.openFile(name)
-        guard number >= 0 else { return }
-        let descriptor = DiskDescriptor(number)
-        guard let facts = DiskCalls.facts(number), facts.isFile, facts.isOwn,
-          let found = try? DiskRecord.read(descriptor.number, size: facts.size, needsBody: false),
-          DiskName(found.key) == name
+      folder.eachFile(in: part) { _, _, name, body in
+        guard body == nil, let (file, facts) = try? open(name, in: folder),
+          let found = try? DiskRecord.read(file, size: facts.size, needsBody: false), DiskName(found.key) == name
         else { return }
         all.append((found.key, found.record))
       }

@@ -16,14 +16,14 @@ final class DiskShelf: CacheShelf {
   struct State {
     var folder: DiskFolder?
     var index = DiskIndex()
-    var scan = Scan.none
-    var isEvicting = false
+    /// Whether the index has the result of a full scan.
+    var isScanned = false
+    var isTidying = false
     /// The bodies whose checksums were verified, with their files' facts at that time.
-    var verified: [UInt64: DiskFacts] = [:]
+    ///
+    /// Verifying some bodies again is better than an unbounded table.
+    var verified = RecentTable<UInt64, DiskFacts>(limit: 4096)
   }
-
-  /// The state of the first full scan.
-  enum Scan { case none, running, done }
 
   /// The maximum size of a body in the record's file; larger bodies have their own file.
   static let maximumInlineBytes: Int64 = 1 << 20
@@ -58,106 +58,83 @@ final class DiskShelf: CacheShelf {
     guard let folder = folderIfThere() else { return nil }
     let name = DiskName(key)
     var missing: UInt64 = 0
-    while let (header, record) = try read(name, key, in: folder) {
-      guard header.bodyFile != 0 else { return record }
-      switch try body(name, header, in: folder) {
-      case .whole(let file):
-        var record = record
-        record.body = .file(file)
-        return record
-      case .damaged:
-        drop(name, header, in: folder)
-        return nil
-      case .absent:
-        // Another process may have replaced the record in the meantime.
-        if missing == header.bodyFile {
-          drop(name, header, in: folder)
-          return nil
-        }
-        missing = header.bodyFile
+    while var found = try read(name, key, in: folder) {
+      let number = found.header.bodyFile
+      guard number != 0 else { return found.record }
+      if let file = try body(name, found.header, in: folder) {
+        found.record.body = .file(file)
+        return found.record
       }
+      // Another process may have replaced the record in the meantime.
+      if missing == number {
+        drop(name, number, in: folder)
+        return nil
+      }
+      missing = number
     }
     return nil
   }
 
-  private func read(
-    _ name: DiskName, _ key: CacheKey, in folder: DiskFolder
-  ) throws(HTTPError) -> (CacheRecordHeader, CacheRecord)? {
-    guard let descriptor = try open(name, in: folder) else { return nil }
+  private func read(_ name: DiskName, _ key: CacheKey, in folder: DiskFolder) throws(HTTPError) -> DiskRecord? {
+    guard let (file, facts) = try open(name, in: folder) else { return nil }
     let time = time
-    guard let facts = DiskCalls.facts(descriptor.number), facts.isFile, facts.isOwn else {
-      drop(name, nil, in: folder)
-      return nil
-    }
     do throws(DiskCalls.Failure) {
-      guard let found = try DiskRecord.read(descriptor.number, size: facts.size),
+      guard let found = try DiskRecord.read(file, size: facts.size),
         found.key.url.utf8.elementsEqual(key.url.utf8), found.key.detail.utf8.elementsEqual(key.detail.utf8)
       else {
-        drop(name, nil, in: folder)
+        drop(name, in: folder)
         return nil
       }
       // A time in the future comes from a wrong clock, and is updated, too.
-      if abs(time - facts.time) > Self.touchInterval { DiskCalls.setTime(time, of: descriptor.number) }
+      if abs(time - facts.time) > Self.touchInterval { DiskCalls.setTime(time, of: file.number) }
       state.withLock { $0.index.touch(name, at: time) }
-      return (found.header, found.record)
+      return found
     } catch {
       throw folder.error("has a file that cannot be read", error.code)
     }
   }
 
-  private func open(_ name: DiskName, body: UInt64? = nil, in folder: DiskFolder) throws(HTTPError) -> DiskDescriptor? {
-    let number = folder.openFile(name, body: body)
-    if number >= 0 { return DiskDescriptor(number) }
-    switch -number {
-    case ENOENT, ENOTDIR: return nil
-    case ELOOP, EACCES, EPERM, ENXIO, EISDIR, EMLINK:
-      drop(name, nil, in: folder)
-      if let body { folder.remove(name, body: body) }
-      return nil
-    case let code: throw folder.error("has a file that cannot be opened", code)
-    }
-  }
-
-  private enum Body {
-    case whole(DiskFile)
-    case absent
-    case damaged
-  }
-
-  private func body(_ name: DiskName, _ header: CacheRecordHeader, in folder: DiskFolder) throws(HTTPError) -> Body {
-    guard let descriptor = try open(name, body: header.bodyFile, in: folder) else { return .absent }
-    guard let facts = DiskCalls.facts(descriptor.number), facts.isFile, facts.isOwn, facts.size == header.bodyLength
-    else { return .damaged }
+  /// The body in its own file; `nil` if it is absent or damaged.
+  private func body(
+    _ name: DiskName, _ header: CacheRecordHeader, in folder: DiskFolder
+  ) throws(HTTPError) -> DiskFile? {
+    guard let (descriptor, facts) = try open(name, body: header.bodyFile, in: folder), facts.size == header.bodyLength
+    else { return nil }
+    let file = DiskFile(
+      descriptor, count: header.bodyLength, checksum: header.bodyChecksum,
+      home: (name, header.bodyFile, folder.path))
     if state.withLock({ $0.verified[header.bodyFile] }) != facts {
-      do throws(DiskCalls.Failure) {
-        guard try DiskRecord.checksum(descriptor.number, size: facts.size) == header.bodyChecksum else {
-          return .damaged
-        }
-      } catch {
-        throw folder.error("has a file that cannot be read", error.code)
+      guard try file.isIntact() else { return nil }
+      state.withLock { $0.verified[header.bodyFile] = facts }
+    }
+    return file
+  }
+
+  /// Opens one of a record's files; `nil` if it is absent, or if its name belongs to something else, which is removed.
+  func open(
+    _ name: DiskName, body: UInt64? = nil, in folder: DiskFolder
+  ) throws(HTTPError) -> (DiskDescriptor, DiskFacts)? {
+    do throws(DiskCalls.Failure) {
+      let file = try folder.open(name, body: body)
+      if let facts = DiskCalls.facts(file.number), facts.isFile, facts.isOwn { return (file, facts) }
+    } catch {
+      switch error.code {
+      case ENOENT, ENOTDIR: return nil
+      case ELOOP, EACCES, EPERM, ENXIO, EISDIR, EMLINK: break
+      case let code: throw folder.error("has a file that cannot be opened", code)
       }
-      remember(header.bodyFile, facts)
     }
-    return .whole(
-      DiskFile(
-        descriptor, count: header.bodyLength, checksum: header.bodyChecksum,
-        home: DiskFile.Home(name: name, number: header.bodyFile, folder: folder.path)))
+    drop(name, body ?? 0, in: folder)
+    return nil
   }
 
-  /// Records that a body is valid while the facts of its file stay the same.
-  func remember(_ body: UInt64, _ facts: DiskFacts) {
-    state.withLock { state in
-      // Verifying some bodies again is better than an unbounded table.
-      if state.verified.count >= 4096 { state.verified = [:] }
-      state.verified[body] = facts
-    }
-  }
-
-  /// Removes an invalid record.
-  private func drop(_ name: DiskName, _ header: CacheRecordHeader?, in folder: DiskFolder) {
-    folder.remove(name)
-    if let body = header?.bodyFile, body != 0 { folder.remove(name, body: body) }
+  /// Removes a record, and its body if it has its own file; returns 0 or the error number.
+  @discardableResult
+  func drop(_ name: DiskName, _ body: UInt64 = 0, in folder: DiskFolder) -> Int32 {
+    let code = folder.remove(name)
+    if body != 0 { folder.remove(name, body: body) }
     state.withLock { $0.index.remove(name) }
+    return code
   }
 
   // MARK: The folder
@@ -167,9 +144,8 @@ final class DiskShelf: CacheShelf {
     if let folder = state.withLock({ $0.folder }) { return folder }
     guard let opened = try? DiskFolder.open(path) else { return nil }
     return state.withLock { state in
-      if let folder = state.folder { return folder }
-      state.folder = opened
-      return opened
+      state.folder = state.folder ?? opened
+      return state.folder
     }
   }
 
@@ -177,15 +153,11 @@ final class DiskShelf: CacheShelf {
   func folderMade() throws(HTTPError) -> DiskFolder {
     let known = state.withLock { $0.folder }
     if let known, known.isInPlace { return known }
-    var opened = try DiskFolder.open(path)
-    if opened == nil {
-      try DiskFolder.make(path)
-      opened = try DiskFolder.open(path)
-    }
-    guard let opened else { throw PrivateFile.error("cannot be made", path, ENOENT) }
+    try DiskFolder.make(path)
+    guard let opened = try DiskFolder.open(path) else { throw PrivateFile.error("cannot be made", path, ENOENT) }
     state.withLock { state in
       state.folder = opened
-      if known != nil { (state.index, state.scan) = (DiskIndex(), .none) }
+      if known != nil { (state.index, state.isScanned) = (DiskIndex(), false) }
     }
     return opened
   }

@@ -40,15 +40,15 @@ final class DiskTemporary: Sendable {
       // The replaced file, which another process may have stored in the last instant.
       let number = martlet_above_streams(
         openat(folder.number, self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
-      let replaced = number >= 0 ? DiskRecord.header(DiskDescriptor(number)) : nil
-      DiskCalls.remove(self.name, in: folder.number)
-      return replaced?.bodyFile
+      defer { DiskCalls.remove(self.name, in: folder.number) }
+      return number >= 0 ? DiskRecord.header(DiskDescriptor(number))?.bodyFile : nil
     }
-    var code = renameat(folder.number, self.name, inner.number, file) == 0 ? 0 : errno
-    if code == EISDIR || code == ENOTDIR || code == ENOTEMPTY || code == EEXIST {
+    func rename() -> Int32 { renameat(folder.number, self.name, inner.number, file) == 0 ? 0 : errno }
+    var code = rename()
+    if [EISDIR, ENOTDIR, ENOTEMPTY, EEXIST].contains(code) {
       // A folder blocks the name of the file.
       DiskCalls.remove(file, in: inner.number)
-      code = renameat(folder.number, self.name, inner.number, file) == 0 ? 0 : errno
+      code = rename()
     }
     guard code == 0 else { throw folder.error("cannot take a file", code) }
     isNamed.withLock { $0 = true }

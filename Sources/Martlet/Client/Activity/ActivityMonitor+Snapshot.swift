@@ -19,7 +19,7 @@ extension ActivityMonitor {
     public var bytesPerSecond = TransferProgress.Bandwidth()
     /// The totals since the client was created.
     public var totals = Totals()
-    /// What the client's other work shows, such as the status of an outbox.
+    /// The status values of the client's ``ClientWork``.
     var work: [any Sendable] = []
     /// The limits for the load of servers, by name.
     public var loads: [LoadState] = []
@@ -84,7 +84,7 @@ extension ActivityMonitor {
       retryOf = call.retryOf
       let request = call.currentRequest
       method = request.method
-      host = call.host
+      host = call.first.url.host
       redactedURL = call.settings.configuration.redaction.url(of: request)
       endpoint = call.endpoint
       tag = call.tag

@@ -2,7 +2,8 @@ import MartletBase
 
 /// Observes the activity of a client.
 ///
-/// Snapshots are created on request; without an observer, only counters are updated.
+/// Snapshots are created on request; without an observer, only counters are updated. The actor isolates no state, so
+/// snapshots need no `await`.
 ///
 /// ```swift
 /// for await now in client.activity.snapshots { print(now.running.count, now.bytesPerSecond.received) }
@@ -21,11 +22,11 @@ public actor ActivityMonitor {
   /// nothing refers to the client: no monitor, request or handle. Its last snapshot shows the client at rest.
   public nonisolated var snapshots: AsyncStream<ActivityMonitor.Snapshot> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      watch(continuation) { core, version in
+      watch(continuation) { core in
         let snapshot = core.snapshot()
         continuation.yield(snapshot)
         let isMoving = snapshot.bytesPerSecond != TransferProgress.Bandwidth()
-        return Pause(.milliseconds(100), until: version, atMost: isMoving ? .milliseconds(900) : nil)
+        return (.milliseconds(100), isMoving ? .milliseconds(900) : nil)
       } last: { snapshot in
         var snapshot = snapshot
         snapshot.bytesPerSecond = TransferProgress.Bandwidth()
@@ -44,7 +45,7 @@ public actor ActivityMonitor {
   public nonisolated func indicator(hideAfter: Duration) -> AsyncStream<Bool> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let last = Locked((isOn: nil as Bool?, isInUse: false, use: Duration.zero))
-      watch(continuation) { core, version in
+      watch(continuation) { core in
         let now = core.timeline.now()
         let isInUse = core.snapshot().isNetworkInUse
         let (isOn, rest, isNew) = last.withLock { last in
@@ -57,7 +58,7 @@ public actor ActivityMonitor {
         }
         if isNew { continuation.yield(isOn) }
         // Another use in the meantime moves `lastUse`; the next step waits again.
-        return isOn && !isInUse ? Pause(rest) : Pause(until: version)
+        return isOn && !isInUse ? (rest, .zero) : (.zero, nil)
       } last: { _ in
         last.withLock { $0.isOn } == false ? nil : false
       }
@@ -90,7 +91,9 @@ public actor ActivityMonitor {
   ///
   /// - Parameter host: The host in lower case.
   /// - Returns: The requests, the oldest first.
-  public nonisolated func requests(to host: String) -> [ActivityMonitor.RequestInfo] { requests { $0.host == host } }
+  public nonisolated func requests(to host: String) -> [ActivityMonitor.RequestInfo] {
+    requests { $0.first.url.host == host }
+  }
 
   /// Tracks work outside the client as network use.
   ///
@@ -113,38 +116,14 @@ public actor ActivityMonitor {
   }
 
   /// The pause after a step: a time, then until a change or for a second time; the client's end ends both.
-  private struct Pause {
-    let time: Duration
-    let version: Int?
-    let limit: Duration?
-
-    init(_ time: Duration = .zero, until version: Int? = nil, atMost limit: Duration? = nil) {
-      (self.time, self.version, self.limit) = (time, version, limit)
-    }
-
-    func pass(
-      _ changes: ChangeSignal, _ end: SharedResult<ActivityMonitor.Snapshot>, _ timeline: Timeline
-    ) async throws {
-      if time > .zero {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { _ = try await end.value() }
-          group.addTask { try await timeline.watch(time) }
-          try await group.next()
-          group.cancelAll()
-        }
-      }
-      guard let version, changes.version == version else { return }
-      guard let limit else { return await changes.wait(after: version) }
-      try await changes.wait(after: version, orFor: limit, timeline)
-    }
-  }
+  private typealias Pause = (time: Duration, limit: Duration?)
 
   /// Runs `step` repeatedly for one stream, until the stream or the client ends.
   ///
   /// The client is not retained between the steps. `last` creates the last element from the client's last snapshot.
   private nonisolated func watch<Element: Sendable>(
     _ continuation: AsyncStream<Element>.Continuation,
-    _ step: @escaping @Sendable (ClientCore, _ version: Int) -> Pause,
+    _ step: @escaping @Sendable (ClientCore) -> Pause,
     last: @escaping @Sendable (ActivityMonitor.Snapshot) -> Element?
   ) {
     let (changes, end, timeline) = (core.changes, core.lastSnapshot, core.timeline)
@@ -152,11 +131,14 @@ public actor ActivityMonitor {
     let task = Task { [weak core] in
       while !Task.isCancelled {
         let version = changes.version
-        guard let pause = core.map({ step($0, version) }) else {
+        guard let (time, limit) = core.map(step) else {
           if let element = (try? await end.value()).flatMap(last) { continuation.yield(element) }
           break
         }
-        do { try await pause.pass(changes, end, timeline) } catch { break }
+        do {
+          if time > .zero { try await race([{ _ = try await end.value() }, { try await timeline.watch(time) }]) }
+          if limit != .zero { try await changes.wait(after: version, orFor: limit, timeline) }
+        } catch { break }
       }
       continuation.finish()
     }
@@ -190,7 +172,7 @@ extension ClientCore {
       case .waiting(let reason): snapshot.waiting.append(.init(request: info, reason: reason))
       case .ended: continue
       }
-      snapshot.byHost[call.host, default: 0] += 1
+      snapshot.byHost[call.first.url.host, default: 0] += 1
     }
     return snapshot
   }

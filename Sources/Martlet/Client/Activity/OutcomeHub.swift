@@ -13,22 +13,16 @@ public enum EndpointEvent<Output: Sendable>: Sendable {
 
 /// Delivers the outcomes of endpoints to the listeners of their types.
 final class OutcomeHub: Sendable {
-  private struct State {
-    var listeners: [ObjectIdentifier: [Int: any Listening]] = [:]
-    var nextListener = 0
-  }
-
   private let count = Atomic<Int>(0)
-  private let state = Locked(State())
+  private let listeners = Locked<[ObjectIdentifier: Numbered<any Listening>]>([:])
 
   /// Ends the streams, because nothing can be published any more.
-  deinit { for listener in state.withLock({ $0.listeners }).values.flatMap(\.values) { listener.end() } }
+  deinit { for ofType in listeners.withLock({ $0 }).values { ofType.forEach { $0.end() } } }
 
   /// Notifies the listeners of a type; costs one atomic read without listeners.
   func publish<E: Endpoint>(_ type: E.Type, _ event: EndpointEvent<E.Output>) {
     guard count.load(ordering: .relaxed) > 0 else { return }
-    let listeners = state.withLock { $0.listeners[ObjectIdentifier(type)] }
-    for case let listener as Listener<E.Output> in listeners?.values ?? [:].values { listener.tell(event) }
+    listeners.withLock { $0[ObjectIdentifier(type)] }?.forEach { ($0 as? Listener<E.Output>)?.tell(event) }
   }
 
   func stream<E: Endpoint>(of type: E.Type, keeping limit: Int) -> AsyncStream<EndpointEvent<E.Output>> {
@@ -36,14 +30,10 @@ final class OutcomeHub: Sendable {
       of: EndpointEvent<E.Output>.self, bufferingPolicy: .bufferingNewest(max(1, limit)))
     let listener = Listener(continuation)
     let key = ObjectIdentifier(type)
-    let id = state.withLock {
-      $0.nextListener += 1
-      $0.listeners[key, default: [:]][$0.nextListener] = listener
-      return $0.nextListener
-    }
+    let number = listeners.withLock { $0[key, default: Numbered()].add(listener) }
     count.add(1, ordering: .relaxed)
     continuation.onTermination = { [weak self] _ in
-      let removed = self?.state.withLock { $0.listeners[key]?.removeValue(forKey: id) }
+      let removed = self?.listeners.withLock { $0[key]?.remove(number) }
       if removed != nil { self?.count.subtract(1, ordering: .relaxed) }
     }
     return AsyncStream {

@@ -48,7 +48,7 @@ public struct BlockingClient: Sendable {
     if let problem = Self.problem(isMainThread: Thread.isMainThread, isInTask: isInTask, isInEngine: Self.isInEngine) {
       throw HTTPError(.unsupported, problem)
     }
-    let result = SharedResult<Output>()
+    let result = Promise<Output>()
     let end = DispatchGroup()
     end.enter()
     Task {

@@ -71,7 +71,7 @@ enum TerminationDrain {
   private static let rest = Duration.milliseconds(250)
 
   private static let state = Locked(State())
-  private static let drained = SharedResult<Void>()
+  private static let drained = Promise<Void>()
   /// Whether the signal has arrived before its source was registered.
   static let isEarly = Atomic(false)
 

@@ -12,7 +12,7 @@ import MartletBase
 /// ```
 public final class RequestScope: Sendable {
   private struct State {
-    var members: [RequestID: @Sendable () -> Void] = [:]
+    var members: [RequestID: Call] = [:]
     var keyed: [String: RequestID] = [:]
     var isEnded = false
   }
@@ -93,13 +93,10 @@ public final class RequestScope: Sendable {
   /// Cancels all requests in the scope; new ones can be started afterwards.
   public func cancelAll() {
     let members = state.withLock { state in
-      defer {
-        state.members = [:]
-        state.keyed = [:]
-      }
+      defer { (state.members, state.keyed) = ([:], [:]) }
       return state.members
     }
-    for cancel in members.values { cancel() }
+    for call in members.values { call.cancel() }
   }
 
   /// Cancels all requests of the scope, and all that are started later.
@@ -130,16 +127,14 @@ public final class RequestScope: Sendable {
 
   private func admit<Output: Sendable>(_ handle: RequestHandle<Output>, _ key: String?) {
     guard let call = handle.call else { return }
-    let id = handle.id
-    let (replaced, isEnded): ((@Sendable () -> Void)?, Bool) = state.withLock {
-      guard !$0.isEnded else { return (nil, true) }
-      $0.members[id] = { handle.cancel() }
-      guard let key else { return (nil, false) }
-      guard let old = $0.keyed.updateValue(id, forKey: key) else { return (nil, false) }
-      return ($0.members.removeValue(forKey: old), false)
+    let id = call.id
+    let cancelled: Call? = state.withLock {
+      guard !$0.isEnded else { return call }
+      $0.members[id] = call
+      guard let key, let old = $0.keyed.updateValue(id, forKey: key) else { return nil }
+      return $0.members.removeValue(forKey: old)
     }
-    replaced?()
-    if isEnded { handle.cancel() }
+    cancelled?.cancel()
     call.onSettled { [weak self] in self?.leave(id, key) }
   }
 

@@ -165,9 +165,10 @@ extension ClientCore {
         try endpoint.request(), options: above.over(endpoint.options).over(below), endpoint: E.self, retryOf: retryOf,
         decode: { try endpoint.output(of: $0) }, finish: finish)
     } catch {
-      let result = SharedResult<E.Output>()
+      let result = Promise<E.Output>()
       result.resolve(finish(.failure(error)))
-      return RequestHandle(refused: endpoint.unprepared, error, retryOf: retryOf, result) { [self] id in
+      let refused = RefusedRequest(retryOf: retryOf, request: endpoint.unprepared, error: error)
+      return RequestHandle(refused, result) { [self] id in
         start(endpoint, above: above, below: below, retryOf: id)
       }
     }

@@ -14,51 +14,36 @@ import MartletBase
 /// A request waits only for its own origin or for the total, never behind a request that waits for another origin, nor
 /// for a connection that it does not need.
 final class ConnectionLimiter: Sendable {
-  fileprivate struct Waiter {
+  private struct Waiter {
     let number: Int
-    let result: OneShot<ConnectionSlot>
+    let result: Promise<ConnectionSlot>
   }
 
-  /// What the exchanges with one origin need together, under the lock of the limiter.
-  fileprivate final class Site: @unchecked Sendable {
-    let origin: Origin
-    var active = 0
-    /// The number of connections that they need.
-    var connections = 0
-
-    init(_ origin: Origin) { self.origin = origin }
-  }
-
-  /// Exchanges that can share connections, under the lock of the limiter.
+  /// Identifies a pool: exchanges with one origin that can share connections.
   ///
-  /// A slot keeps its pool, so that an exchange looks up its origin only once.
-  fileprivate final class Pool: @unchecked Sendable {
-    let site: Site
-    var load: Load
-    /// The waiting requests, in order of arrival.
-    var queue = FirstInFirstOut<Waiter>()
-    var exclusiveQueue = FirstInFirstOut<Waiter>()
-
-    init(_ site: Site, isMultiplexed: Bool) { (self.site, load) = (site, Load(isMultiplexed: isMultiplexed)) }
-
-    var waiting: Int { queue.count + exclusiveQueue.count }
-
-    subscript(isExclusive isExclusive: Bool) -> FirstInFirstOut<Waiter> {
-      get { isExclusive ? exclusiveQueue : queue }
-      _modify { if isExclusive { yield &exclusiveQueue } else { yield &queue } }
-    }
+  /// An origin has two pools, because exchanges with and without prior knowledge of HTTP/2 share no connection. A slot
+  /// stores the pool, so an exchange looks up its origin only once.
+  fileprivate struct PoolID: Hashable {
+    let site: Int
+    let isMultiplexed: Bool
   }
 
-  private struct Pools {
-    let agreed: Pool
-    let multiplexed: Pool
+  /// The use of a pool by an exchange.
+  fileprivate struct Use: Hashable {
+    let pool: PoolID
+    /// Whether the exchange shares no connection.
+    let isExclusive: Bool
+  }
 
-    init(_ origin: Origin) {
-      let site = Site(origin)
-      (agreed, multiplexed) = (Pool(site, isMultiplexed: false), Pool(site, isMultiplexed: true))
-    }
+  /// The pools of one origin.
+  private struct Site {
+    let origin: Origin
+    var agreed = Load(isMultiplexed: false)
+    var multiplexed = Load(isMultiplexed: true)
 
-    var waiting: Int { agreed.waiting + multiplexed.waiting }
+    var active: Int { agreed.active + multiplexed.active }
+    /// The number of connections that all its exchanges need.
+    var connections: Int { agreed.connections + multiplexed.connections }
   }
 
   /// How a request shares its connection.
@@ -74,14 +59,14 @@ final class ConnectionLimiter: Sendable {
   /// The maximum number of exchanges per HTTP/2 connection; libcurl's own limit.
   static let streams = 100
 
-  fileprivate struct Limits {
+  private struct Limits {
     let perOrigin: Int
     let total: Int
     let requests: Int?
   }
 
   /// The exchanges of a pool in progress.
-  fileprivate struct Load {
+  private struct Load {
     var active = 0
     /// The number of exchanges that share no connection.
     var exclusive = 0
@@ -101,39 +86,67 @@ final class ConnectionLimiter: Sendable {
   private struct State {
     /// The number of connections that all exchanges need.
     var connections = 0
-    var pools: [Origin: Pools] = [:]
-    /// The pools of the last exchange: a client often has one server.
-    var last: Pools?
-    /// The pools with waiting requests.
-    var crowded: [ObjectIdentifier: Pool] = [:]
+    /// The sites; those in `free` belong to no origin.
+    var sites: [Site] = []
+    var free: [Int] = []
+    var numbers: [Origin: Int] = [:]
+    /// The site of the last exchange: a client often has one server.
+    var last: Int?
+    /// The waiting requests, in order of arrival; no queue is empty.
+    var queues: [Use: FirstInFirstOut<Waiter>] = [:]
     var nextNumber = 0
 
-    mutating func pool(_ origin: Origin, _ version: Version) -> Pool {
-      let known = last.flatMap { $0.agreed.site.origin == origin ? $0 : nil }
-      let found = known ?? pools[origin] ?? Pools(origin)
-      if known == nil {
-        pools[origin] = found
-        last = found
+    subscript(id: PoolID) -> Load {
+      get { id.isMultiplexed ? sites[id.site].multiplexed : sites[id.site].agreed }
+      _modify {
+        if id.isMultiplexed { yield &sites[id.site].multiplexed } else { yield &sites[id.site].agreed }
       }
-      return version == .multiplexed ? found.multiplexed : found.agreed
     }
 
-    mutating func change(_ pool: Pool, _ change: (inout Load) -> Void) {
-      let old = pool.load
-      change(&pool.load)
-      let added = pool.load.connections - old.connections
-      connections += added
-      pool.site.connections += added
-      pool.site.active += pool.load.active - old.active
+    mutating func use(_ origin: Origin, _ version: Version) -> Use {
+      Use(
+        pool: PoolID(site: site(origin), isMultiplexed: version == .multiplexed), isExclusive: version == .exclusive)
+    }
+
+    private mutating func site(_ origin: Origin) -> Int {
+      if let last, sites[last].origin == origin { return last }
+      let number = numbers[origin] ?? free.popLast() ?? sites.count
+      if number == sites.count {
+        sites.append(Site(origin: origin))
+      } else if sites[number].origin != origin {
+        sites[number] = Site(origin: origin)
+      }
+      numbers[origin] = number
+      last = number
+      return number
+    }
+
+    mutating func change(_ pool: PoolID, _ change: (inout Load) -> Void) {
+      connections -= self[pool].connections
+      change(&self[pool])
+      connections += self[pool].connections
+    }
+
+    mutating func forgetQueue(_ use: Use) {
+      if queues[use]?.isEmpty == true { queues[use] = nil }
+    }
+
+    private func isAwaited(_ number: Int) -> Bool {
+      [false, true].contains { isMultiplexed in
+        let pool = PoolID(site: number, isMultiplexed: isMultiplexed)
+        return [false, true].contains { queues[Use(pool: pool, isExclusive: $0)] != nil }
+      }
     }
 
     /// Forgets an idle origin, unless there are few, which are kept for the next request.
-    mutating func forget(_ site: Site) {
-      guard pools.count > 32, site.active == 0 else { return }
-      // A late waiter may have the site of an origin that has another one by now.
-      guard let known = pools[site.origin], known.agreed.site === site, known.waiting == 0 else { return }
-      pools[site.origin] = nil
-      if last?.agreed.site === site { last = nil }
+    mutating func forget(_ number: Int) {
+      let site = sites[number]
+      // A late waiter may have the number of a site that is free by now.
+      guard numbers.count > 32, site.active == 0, numbers[site.origin] == number, !isAwaited(number) else { return }
+      numbers[site.origin] = nil
+      sites[number] = Site(origin: site.origin)
+      free.append(number)
+      if last == number { last = nil }
     }
   }
 
@@ -151,47 +164,47 @@ final class ConnectionLimiter: Sendable {
   /// The numbers of slots in use and of waiting requests, for tests.
   var counts: (active: Int, waiting: Int) {
     state.withLock { state in
-      state.pools.values.reduce((0, 0)) { ($0.0 + $1.agreed.site.active, $0.1 + $1.waiting) }
+      (state.sites.reduce(0) { $0 + $1.active }, state.queues.values.reduce(0) { $0 + $1.count })
     }
   }
 
   /// Whether exchanges with an origin are known to share connections.
   func isMultiplexed(_ origin: Origin) -> Bool {
-    state.withLock { $0.pools[origin]?.agreed.load.isMultiplexed ?? false }
+    state.withLock { state in state.numbers[origin].map { state.sites[$0].agreed.isMultiplexed } ?? false }
   }
 
   func take(for origin: Origin, _ version: Version = .agreed) -> ConnectionSlot? {
-    let taken: Pool? = state.withLock { state in
-      let pool = state.pool(origin, version)
-      if take(pool, isExclusive: version == .exclusive, &state) { return pool }
-      state.forget(pool.site)
+    let taken: Use? = state.withLock { state in
+      let use = state.use(origin, version)
+      if take(use, &state) { return use }
+      state.forget(use.pool.site)
       return nil
     }
-    return taken.map { ConnectionSlot(limiter: self, pool: $0, isExclusive: version == .exclusive) }
+    return taken.map { ConnectionSlot(self, $0) }
   }
 
   /// Takes a slot for a pool if there is room.
   ///
   /// With room, no other request can be waiting for this pool in the same way: a release serves all requests that can
   /// be served.
-  private func take(_ pool: Pool, isExclusive: Bool, _ state: inout State) -> Bool {
-    guard let load = load(pool, oneMore: isExclusive, state) else { return false }
-    state.change(pool) { $0 = load }
+  private func take(_ use: Use, _ state: inout State) -> Bool {
+    guard let load = load(withOneMore: use, state) else { return false }
+    state.change(use.pool) { $0 = load }
     return true
   }
 
   /// The load of a pool with one more exchange; `nil` above a limit.
-  private func load(_ pool: Pool, oneMore isExclusive: Bool, _ state: State) -> Load? {
-    let load = pool.load
+  private func load(withOneMore use: Use, _ state: State) -> Load? {
+    let load = state[use.pool]
     if let requests = limits.requests {
-      guard pool.site.active < requests else { return nil }
+      guard state.sites[use.pool.site].active < requests else { return nil }
     } else if load.isMultiplexed {
       guard load.active < max(Self.streams, limits.perOrigin) else { return nil }
     }
     var next = load
-    next.add(1, isExclusive: isExclusive)
+    next.add(1, isExclusive: use.isExclusive)
     let added = next.connections - load.connections
-    let connections = pool.site.connections + added
+    let connections = state.sites[use.pool.site].connections + added
     guard added == 0 || connections <= limits.perOrigin && state.connections + added <= limits.total else { return nil }
     return next
   }
@@ -202,24 +215,22 @@ final class ConnectionLimiter: Sendable {
   func acquire(
     for origin: Origin, _ version: Version = .agreed, abort source: AbortSource, onWait: () -> Void = {}
   ) async throws -> ConnectionSlot {
-    let isExclusive = version == .exclusive
-    let (pool, waiter): (Pool, Waiter?) = state.withLock { state in
-      let pool = state.pool(origin, version)
-      if take(pool, isExclusive: isExclusive, &state) { return (pool, nil) }
+    let (use, waiter): (Use, Waiter?) = state.withLock { state in
+      let use = state.use(origin, version)
+      if take(use, &state) { return (use, nil) }
       state.nextNumber += 1
-      let waiter = Waiter(number: state.nextNumber, result: OneShot())
-      pool[isExclusive: isExclusive].append(waiter)
-      state.crowded[ObjectIdentifier(pool)] = pool
-      return (pool, waiter)
+      let waiter = Waiter(number: state.nextNumber, result: Promise())
+      state.queues[use, default: FirstInFirstOut()].append(waiter)
+      return (use, waiter)
     }
-    guard let waiter else { return ConnectionSlot(limiter: self, pool: pool, isExclusive: isExclusive) }
+    guard let waiter else { return ConnectionSlot(self, use) }
     onWait()
     let token = source.onAbort { error in
-      self.leave(waiter.number, pool, isExclusive: isExclusive)
+      self.leave(waiter.number, use)
       waiter.result.resolve(.failure(error))
     }
     defer { source.remove(token) }
-    return try await waiter.result.value()
+    return try await waiter.result.take()
   }
 
   /// Takes a slot for an exchange, and reports a wait to its call.
@@ -229,18 +240,17 @@ final class ConnectionLimiter: Sendable {
     let source = context.exchange.abortSource
     try source.check()
     var hasWaited = false
-    let slot = try await acquire(for: origin, version, abort: source) {
+    defer { if hasWaited { context.call.report(.running) } }
+    return try await acquire(for: origin, version, abort: source) {
       hasWaited = true
       context.call.report(.waiting(.connectionSlot))
     }
-    if hasWaited { context.call.report(.running) }
-    return slot
   }
 
-  fileprivate func release(_ pool: Pool, isExclusive: Bool) {
+  fileprivate func release(_ use: Use) {
     let served: [Served] = state.withLock { state in
-      state.change(pool) { $0.add(-1, isExclusive: isExclusive) }
-      state.forget(pool.site)
+      state.change(use.pool) { $0.add(-1, isExclusive: use.isExclusive) }
+      state.forget(use.pool.site)
       return serve(&state)
     }
     hand(served)
@@ -251,68 +261,60 @@ final class ConnectionLimiter: Sendable {
   /// Returns whether the reporting exchange is exclusive now. If a pool has more exchanges than the maximum number of
   /// connections, and a server negotiates HTTP/1, it is one of several servers with the same name. Then only the
   /// exchange with this server has its own connection.
-  fileprivate func note(_ pool: Pool, isMultiplexed: Bool, isExclusive: Bool) -> Bool {
+  fileprivate func note(_ use: Use, isMultiplexed: Bool) -> Bool {
     let (served, isExclusive): ([Served], Bool) = state.withLock { state in
-      let load = pool.load
-      guard load.isMultiplexed != isMultiplexed else { return ([], isExclusive) }
+      let load = state[use.pool]
+      guard load.isMultiplexed != isMultiplexed else { return ([], use.isExclusive) }
       guard isMultiplexed || load.active <= limits.perOrigin else {
-        if !isExclusive { state.change(pool) { $0.exclusive += 1 } }
+        if !use.isExclusive { state.change(use.pool) { $0.exclusive += 1 } }
         return ([], true)
       }
-      state.change(pool) { $0.isMultiplexed = isMultiplexed }
-      return (serve(&state), isExclusive)
+      state.change(use.pool) { $0.isMultiplexed = isMultiplexed }
+      return (serve(&state), use.isExclusive)
     }
     hand(served)
     return isExclusive
   }
 
-  fileprivate func becomesExclusive(_ pool: Pool) {
+  fileprivate func becomesExclusive(_ pool: PoolID) {
     state.withLock { state in state.change(pool) { $0.exclusive += 1 } }
   }
 
-  private typealias Served = (waiter: Waiter, pool: Pool, isExclusive: Bool)
+  private typealias Served = (waiter: Waiter, use: Use)
 
   /// Removes the waiters for which there is room, each with its slot.
   private func serve(_ state: inout State) -> [Served] {
     var served: [Served] = []
-    while !state.crowded.isEmpty, let next = nextServed(state) {
-      guard take(next.pool, isExclusive: next.isExclusive, &state) else { break }
-      if let waiter = next.pool[isExclusive: next.isExclusive].popFirst() {
-        served.append((waiter, next.pool, next.isExclusive))
-      }
-      if next.pool.waiting == 0 { state.crowded[ObjectIdentifier(next.pool)] = nil }
+    while let next = nextServed(state) {
+      guard take(next, &state) else { break }
+      if let waiter = state.queues[next]?.popFirst() { served.append((waiter, next)) }
+      state.forgetQueue(next)
     }
     return served
   }
 
   private func hand(_ served: [Served]) {
     // An aborted waiter does not take the slot, and dropping the slot releases it.
-    for (waiter, pool, isExclusive) in served {
-      waiter.result.resolve(.success(ConnectionSlot(limiter: self, pool: pool, isExclusive: isExclusive)))
-    }
+    for (waiter, use) in served { waiter.result.resolve(.success(ConnectionSlot(self, use))) }
   }
 
-  /// The longest waiting request for which there is room.
-  private func nextServed(_ state: State) -> (pool: Pool, isExclusive: Bool)? {
-    var best: (number: Int, pool: Pool, isExclusive: Bool)?
-    for pool in state.crowded.values {
-      for isExclusive in [false, true] {
-        guard let number = pool[isExclusive: isExclusive].first?.number, best.map({ number < $0.number }) ?? true,
-          load(pool, oneMore: isExclusive, state) != nil
-        else { continue }
-        best = (number, pool, isExclusive)
-      }
+  /// The use for which the longest waiting request waits, of those for which there is room.
+  private func nextServed(_ state: State) -> Use? {
+    var best: (number: Int, use: Use)?
+    for (use, queue) in state.queues {
+      guard let number = queue.first?.number, best.map({ number < $0.number }) ?? true,
+        load(withOneMore: use, state) != nil
+      else { continue }
+      best = (number, use)
     }
-    return best.map { ($0.pool, $0.isExclusive) }
+    return best?.use
   }
 
-  private func leave(_ number: Int, _ pool: Pool, isExclusive: Bool) {
+  private func leave(_ number: Int, _ use: Use) {
     state.withLock { state in
-      pool[isExclusive: isExclusive].removeFirst { $0.number == number }
-      if pool.waiting == 0 {
-        state.crowded[ObjectIdentifier(pool)] = nil
-        state.forget(pool.site)
-      }
+      state.queues[use]?.removeFirst { $0.number == number }
+      state.forgetQueue(use)
+      state.forget(use.pool.site)
     }
   }
 }
@@ -320,36 +322,31 @@ final class ConnectionLimiter: Sendable {
 /// The right to an exchange, until it is released or dropped.
 final class ConnectionSlot: Sendable {
   private let limiter: ConnectionLimiter
-  private let pool: ConnectionLimiter.Pool
+  private let pool: ConnectionLimiter.PoolID
   /// Whether the exchange shares no connection; `nil` once the slot was released.
   private let isExclusive: Locked<Bool?>
 
-  fileprivate init(limiter: ConnectionLimiter, pool: ConnectionLimiter.Pool, isExclusive: Bool) {
+  fileprivate init(_ limiter: ConnectionLimiter, _ use: ConnectionLimiter.Use) {
     self.limiter = limiter
-    self.pool = pool
-    self.isExclusive = Locked(isExclusive)
+    pool = use.pool
+    isExclusive = Locked(use.isExclusive)
   }
 
   deinit { release() }
 
   /// Releases the slot; calling it again does nothing.
   func release() {
-    if let isExclusive = end() { limiter.release(pool, isExclusive: isExclusive) }
+    if let isExclusive = end() { limiter.release(.init(pool: pool, isExclusive: isExclusive)) }
   }
 
   /// Ends the slot; returns whether it was exclusive, or `nil` if it had ended before.
-  private func end() -> Bool? {
-    isExclusive.withLock { isExclusive in
-      defer { isExclusive = nil }
-      return isExclusive
-    }
-  }
+  private func end() -> Bool? { isExclusive.withLock { $0.take() } }
 
   /// Notes whether HTTP/2 was negotiated, so that others can share the connection.
   func noteVersion(isMultiplexed: Bool) {
     isExclusive.withLock { isExclusive in
       guard let known = isExclusive else { return }
-      isExclusive = limiter.note(pool, isMultiplexed: isMultiplexed, isExclusive: known)
+      isExclusive = limiter.note(.init(pool: pool, isExclusive: known), isMultiplexed: isMultiplexed)
     }
   }
 
@@ -360,6 +357,6 @@ final class ConnectionSlot: Sendable {
   func handOn() -> ConnectionSlot? {
     guard let isExclusive = end() else { return nil }
     if !isExclusive { limiter.becomesExclusive(pool) }
-    return ConnectionSlot(limiter: limiter, pool: pool, isExclusive: true)
+    return ConnectionSlot(limiter, .init(pool: pool, isExclusive: true))
   }
 }

@@ -42,12 +42,7 @@ public struct DeadlineHeader: Sendable, Hashable {
   /// If no more than this is left, the request fails before it is sent.
   public var margin = Duration.milliseconds(10)
 
-  private var parsed: Parsed
-
-  private struct Parsed: Hashable {
-    var origins: Set<Origin> = []
-    var problem: String?
-  }
+  private var parsed: Set<Origin>
 
   private init(_ name: String, _ format: Format, _ origins: [String]) {
     self.name = name
@@ -144,10 +139,13 @@ public struct DeadlineHeader: Sendable, Hashable {
   }
 
   /// Whether it is sent to an origin.
-  func applies(to origin: Origin) -> Bool { parsed.origins.contains(origin) }
+  func applies(to origin: Origin) -> Bool { parsed.contains(origin) }
 
   var problem: InvalidInput? {
-    if let problem = parsed.problem { return InvalidInput(problem) }
+    if let text = origins.last(where: { Self.origin($0) == nil }) {
+      let text = InvalidInput.printable(text)
+      return InvalidInput("'\(text)' in the deadline header is not an origin such as https://api.example")
+    }
     do throws(InvalidInput) {
       var headers = HTTPHeaders()
       headers[name] = "1"
@@ -159,16 +157,10 @@ public struct DeadlineHeader: Sendable, Hashable {
     return nil
   }
 
-  private static func parse(_ origins: [String]) -> Parsed {
-    var parsed = Parsed()
-    for text in origins {
-      guard let url = try? AbsoluteURL.parse(text), url.user == nil else {
-        parsed.problem =
-          "'\(InvalidInput.printable(text))' in the deadline header is not an origin such as https://api.example"
-        continue
-      }
-      parsed.origins.insert(url.origin)
-    }
-    return parsed
+  private static func parse(_ origins: [String]) -> Set<Origin> { Set(origins.compactMap { origin($0) }) }
+
+  private static func origin(_ text: String) -> Origin? {
+    guard let url = try? AbsoluteURL.parse(text), url.user == nil else { return nil }
+    return url.origin
   }
 }

@@ -117,7 +117,7 @@ package final class ExchangeControl: Watched {
 
   private func announce(_ change: Change) {
     if let next = change.next { watch(next) }
-    if let phase = change.entered, number > 0 { call.tellInstruments(.phase(phase, exchange: number)) }
+    if let phase = change.entered, number > 0 { call.report(.phase(phase, exchange: number)) }
   }
 
   /// Notes that this transport cannot detect the end of the connection phase.
@@ -261,22 +261,15 @@ package final class ExchangeControl: Watched {
   }
 
   private func timeout(_ passed: Limit, _ phase: HTTPError.Phase) -> HTTPError {
-    var error = HTTPError(.timedOut, HTTPError.passedLimit(passed.name.rawValue, passed.length), phase: phase)
+    let message = HTTPError.passedLimit(passed.name, passed.length)
+    var error = HTTPError(.timedOut, message, phase: phase)
     error.mayHaveReachedServer = phase != .queued && phase != .connecting
-    call.note(.limit(.time(error.message)))
+    call.decided("limit.time", message)
     return error
   }
 
   private struct Limit {
-    enum Name: String {
-      case connect
-      case firstByte = "first byte"
-      case idle
-      case connectAndFirstByte = "connect and first byte"
-      case connectAndIdle = "connect and idle"
-    }
-
-    let name: Name
+    let name: String
     let length: Duration
     let start: Duration
 
@@ -293,19 +286,19 @@ package final class ExchangeControl: Watched {
   }
 
   private func idleLimit(_ state: State) -> Limit? {
-    call.timeouts.idle.map { Limit(name: .idle, length: $0, start: state.lastMove) }
+    call.timeouts.idle.map { Limit(name: "idle", length: $0, start: state.lastMove) }
   }
 
   private func headLimit(_ state: State) -> Limit? {
-    call.timeouts.firstByte.map { Limit(name: .firstByte, length: $0, start: state.phaseStart) } ?? idleLimit(state)
+    call.timeouts.firstByte.map { Limit(name: "first byte", length: $0, start: state.phaseStart) } ?? idleLimit(state)
   }
 
   private func connectLimit(_ state: State) -> Limit? {
-    let connect = call.timeouts.connect.map { Limit(name: .connect, length: $0, start: state.phaseStart) }
+    let connect = call.timeouts.connect.map { Limit(name: "connect", length: $0, start: state.phaseStart) }
     if state.isConnectKnown { return connect }
     guard let head = headLimit(state), let connect else { return connect ?? headLimit(state) }
     guard state.probe != nil else {
-      let name: Limit.Name = head.name == .firstByte ? .connectAndFirstByte : .connectAndIdle
+      let name = call.timeouts.firstByte == nil ? "connect and idle" : "connect and first byte"
       return Limit(name: name, length: connect.length + head.length, start: state.phaseStart)
     }
     // Either limit may apply. After a probe without a connection, the wait has not begun.

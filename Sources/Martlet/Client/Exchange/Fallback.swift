@@ -10,11 +10,8 @@ final class Fallback: Sendable {
   func answer() -> StreamedResponse? { offered.withLock { $0 }?() }
 
   func forget() {
-    let offered = offered.withLock { offered in
-      defer { offered = nil }
-      return offered
-    }
     // Released after unlocking.
+    let offered = offered.withLock { $0.take() }
     _ = offered
   }
 }

@@ -16,34 +16,23 @@ final class GuardSet: Sendable {
     isBlind = rules.addresses != nil && !(transport is any AddressCheckingTransport)
   }
 
-  /// Applies the guards to a request, and throws an error if it is rejected.
-  ///
-  /// Returns the request, its URL, and whether the URL was changed to https.
-  func admit(_ request: HTTPRequest, _ call: Call) throws -> (HTTPRequest, url: AbsoluteURL, Bool) {
-    let settings = call.settings
-    let asked: AbsoluteURL
-    do throws(InvalidInput) {
-      asked = try request.target.resolve(against: settings.configuration.baseURL, adding: request.query)
-    } catch {
-      throw HTTPError(.invalidRequest, error.message, request: request)
+  /// Applies the guards to a request: changes its URL to https for an HSTS host, and throws if it is rejected.
+  func admit(_ hop: Hop, _ call: Call) throws -> Hop {
+    if !hop.url.isSecure, let problem = hosts?.problem {
+      throw HTTPError(
+        .file, "HSTS state for \(hop.url.host) is unavailable: \(problem.message)", request: hop.request)
     }
-    if !asked.isSecure, let problem = hosts?.problem {
-      throw HTTPError(.file, "HSTS state for \(asked.host) is unavailable: \(problem.message)", request: request)
-    }
-    let url = settings.upgraded(asked)
-    if let refusal = rules.refusal(of: url) {
-      call.note(.guards(.refused(refusal)))
-      throw HTTPError(.refusedByGuard, refusal, request: request)
+    let admitted = call.settings.upgraded(hop)
+    if let refusal = rules.refusal(of: admitted.url) {
+      call.decided("guards.refused", refusal)
+      throw HTTPError(.refusedByGuard, refusal, request: hop.request)
     }
     guard !isBlind else {
       throw HTTPError(
         .unsupported, "this transport does not support publicAddressesOnly; on Linux, use .curl or .urlSession",
-        request: request)
+        request: hop.request)
     }
-    var request = request
-    request.target = RequestTarget(url)
-    request.query = [:]
-    return (request, url, url !== asked)
+    return admitted
   }
 }
 
@@ -60,16 +49,9 @@ extension ClientSettings {
   }
 
   /// The request, with its URL changed to https for an HSTS host.
-  func upgraded(_ request: HTTPRequest) -> HTTPRequest {
-    guard guards?.hosts != nil,
-      let url = try? request.target.resolve(against: configuration.baseURL, adding: request.query)
-    else { return request }
-    let upgraded = upgraded(url)
-    if upgraded === url { return request }
-    var request = request
-    request.target = RequestTarget(upgraded)
-    request.query = [:]
-    return request
+  func upgraded(_ hop: Hop) -> Hop {
+    let url = upgraded(hop.url)
+    return url === hop.url ? hop : Hop(hop.request, at: url)
   }
 
   /// The origin that requests to this one use, after the change to https for HSTS hosts.

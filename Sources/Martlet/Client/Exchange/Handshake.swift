@@ -4,7 +4,7 @@ import Foundation
 /// The input of connection-based authentication (NTLM, Negotiate).
 ///
 /// It applies to one exchange, on a new connection that is not reused.
-final class Handshake: Sendable {
+struct Handshake: Sendable {
   let scheme: AuthenticationScheme
   let origin: Origin
   /// The user name in libcurl's format.
@@ -12,13 +12,6 @@ final class Handshake: Sendable {
   /// The text before the first backslash is the domain, which may be empty.
   let user: String
   let password: String
-
-  init(scheme: AuthenticationScheme, origin: Origin, user: String, password: String) {
-    self.scheme = scheme
-    self.origin = origin
-    self.user = user
-    self.password = password
-  }
 }
 
 extension Handshake: CustomStringConvertible, CustomReflectable {

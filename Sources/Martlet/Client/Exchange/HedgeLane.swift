@@ -2,7 +2,7 @@ import MartletBase
 
 /// One of the two exchanges of a hedged request.
 final class HedgeLane: Sendable {
-  /// Ends the exchange with its call, or when the other one has won.
+  /// The branch, which ends with the call or when the other exchange wins.
   let branch: AbortBranch
   let isHedge: Bool
   private struct State {
@@ -13,7 +13,8 @@ final class HedgeLane: Sendable {
   private let state = Locked(State())
 
   init(_ context: RequestContext, isHedge: Bool) {
-    branch = AbortBranch(of: context.abortSource, context.branch)
+    var context = context
+    branch = context.fork()
     self.isHedge = isHedge
   }
 

@@ -1,37 +1,15 @@
-import Dispatch
 import MartletBase
 import Synchronization
 
 /// Delivers the events of a client's calls to its instruments, in order and without a lock.
 final class InstrumentFeed: Sendable {
-  /// The maximum number of undelivered events.
-  static let limit = 10_000
-  /// The maximum number of bytes of bodies in undelivered events; further events have no bodies.
-  static let maximumBytes = 64 << 20
-  /// The time for which events are gathered.
-  private static let delay = DispatchTimeInterval.milliseconds(5)
   /// The maximum time for which a client waits for its instruments.
   static let patience = Duration.seconds(5)
-
-  private struct State {
-    var waiting: [InstrumentEvent] = []
-    var isTelling = false
-    /// The number of events that were taken.
-    var taken = 0
-    var dropped = 0
-    var flushes: [Int: (target: Int, caller: Suspension<Void>)] = [:]
-    var nextFlush = 0
-  }
 
   let instruments: [any Instrument]
   /// The number of bytes of each body that are kept for an event.
   let maximumBodyBytes: Int
-  private let state = Locked(State())
-  /// The number of events that were delivered.
-  private let delivered = Atomic(0)
-  /// The number of bytes of bodies in undelivered events.
-  private let waitingBytes = Atomic(0)
-  private let queue = DispatchQueue(label: "martlet.instruments")
+  private let events: DeliveryQueue<InstrumentEvent>
 
   /// The fields that an instrument must not add, because other stages have decided about them.
   fileprivate static let reserved: Set<String> = [
@@ -45,69 +23,19 @@ final class InstrumentFeed: Sendable {
     guard !instruments.isEmpty else { return nil }
     self.instruments = instruments
     maximumBodyBytes = instruments.map(\.maximumBodyBytes).max() ?? 0
-  }
-
-  func tell(_ event: InstrumentEvent) {
-    let isFirst = state.withLock { state in
-      guard state.taken - delivered.load(ordering: .relaxed) < Self.limit else {
-        state.dropped += 1
-        return false
-      }
-      var event = event
-      let bytes = event.bodyBytes
-      if bytes > 0 {
-        if waitingBytes.load(ordering: .relaxed) + bytes > Self.maximumBytes {
-          event = event.withoutBodies
-        } else {
-          waitingBytes.add(bytes, ordering: .relaxed)
-        }
-      }
-      event.droppedCount = state.dropped
-      state.dropped = 0
-      state.waiting.append(event)
-      state.taken += 1
-      defer { state.isTelling = true }
-      return !state.isTelling
-    }
     // Waking the queue for each event would cost more than all else.
-    if isFirst { queue.asyncAfter(deadline: .now() + Self.delay) { self.deliver() } }
-  }
-
-  private func deliver() {
-    while true {
-      let (events, callers): ([InstrumentEvent], [Suspension<Void>]) = state.withLock { state in
-        defer { state.waiting = [] }
-        if state.waiting.isEmpty { state.isTelling = false }
-        let ready = state.flushes.filter { $0.value.target <= delivered.load(ordering: .relaxed) }
-        for number in ready.keys { state.flushes[number] = nil }
-        return (state.waiting, ready.values.map(\.caller))
-      }
-      for caller in callers { caller.resume() }
-      if events.isEmpty { return }
-      for event in events {
-        for instrument in instruments { instrument.observe(event) }
-        if event.bodyBytes > 0 { waitingBytes.subtract(event.bodyBytes, ordering: .relaxed) }
-        delivered.add(1, ordering: .relaxed)
-      }
+    events = DeliveryQueue("martlet.instruments", maximumBytes: 64 << 20, delay: .milliseconds(5)) { event, dropped in
+      guard var event else { return }
+      event.droppedCount = dropped
+      for instrument in instruments { instrument.observe(event) }
     }
   }
+
+  /// Adds an event, without its bodies if those of undelivered events are too large.
+  func tell(_ event: InstrumentEvent) { events.add(event, bytes: event.bodyBytes, orSmaller: event.withoutBodies) }
 
   /// Waits until the events until now are delivered, but no longer than a limit: an instrument may block.
-  func flush(within limit: Duration) async {
-    try? await suspend { continuation in
-      let number: Int? = state.withLock { state in
-        guard delivered.load(ordering: .relaxed) < state.taken else { return nil }
-        state.nextFlush += 1
-        state.flushes[state.nextFlush] = (state.taken, continuation)
-        return state.nextFlush
-      }
-      guard let number else { return continuation.resume() }
-      queue.async { self.deliver() }
-      DispatchQueue.global().asyncAfter(deadline: .now() + limit.inSeconds) { [weak self] in
-        self?.state.withLock { $0.flushes.removeValue(forKey: number) }?.caller.resume()
-      }
-    }
-  }
+  func flush(within limit: Duration) async { await events.flush(within: limit) }
 }
 
 /// What a call keeps for its instruments and its trace; most calls have neither.
@@ -131,7 +59,7 @@ final class CallWatch: Sendable {
       bare.body = nil
       return Boxed(
         InstrumentEvent.Call(
-          id: id, request: bare, redactedURL: settings.redacted(request), tag: tag,
+          id: id, request: bare, redactedURL: settings.configuration.redaction.url(of: request), tag: tag,
           endpoint: endpoint.map { "\($0)" }, trace: trace, date: settings.configuration.now(),
           redaction: settings.configuration.redaction))
     }
@@ -150,13 +78,13 @@ extension Call {
     feed.tell(InstrumentEvent(shown: shown, time: core.timeline.now() - watch.start, kind: kind()))
   }
 
-  /// Announces an exchange; returns the request with the fields that instruments add.
-  @inline(never) func instrument(
+  /// Announces an exchange; returns the header fields with those that instruments add.
+  func instrument(
     _ request: HTTPRequest, number: Int, attempt: Int, hop: Int
-  ) throws -> HTTPRequest {
-    guard let feed = settings.instruments, let call = watch?.shown?.value else { return request }
+  ) throws -> HTTPHeaders {
+    guard let feed = settings.instruments, let call = watch?.shown?.value else { return request.headers }
     let isSame = request.target == call.request.target && request.query == call.request.query
-    let redactedURL = isSame ? call.redactedURL : settings.redacted(request)
+    let redactedURL = isSame ? call.redactedURL : settings.configuration.redaction.url(of: request)
     func exchange(_ request: HTTPRequest) -> InstrumentEvent.Exchange {
       var bare = request
       bare.body = nil
@@ -181,14 +109,7 @@ extension Call {
     }
     if let trace = watch?.trace { trace.pass(to: &sent.headers) }
     tellInstruments(.exchangeBegan(exchange(sent)))
-    return sent
-  }
-}
-
-extension ClientSettings {
-  /// The redacted URL of a request.
-  fileprivate func redacted(_ request: HTTPRequest) -> String {
-    configuration.redaction.url(of: request, configuration.baseURL)
+    return sent.headers
   }
 }
 

@@ -114,7 +114,9 @@ final class LoadPass: Sendable {
     }
     guard let isProbe else { return }
     if last.respond(outcome, isProbe: isProbe) {
-      call.note(.load(.circuitOpened("\(origin)", for: call.settings.configuration.circuitBreaker.pause)))
+      let (origin, pause) = (origin, call.settings.configuration.circuitBreaker.pause)
+      call.decided(
+        "load.circuitOpened", "the circuit of \(origin) is open for \(pause.shown): its last requests failed")
     }
     if hasEnded { leave() }
   }
@@ -141,8 +143,9 @@ final class LoadPass: Sendable {
   }
 
   func error(_ refusal: LoadGate.Refusal, _ call: Call) -> HTTPError {
-    call.note(.load(.refused("\(origin)", refusal)))
-    let message = "\(origin) gets no request: \(refusal.text)"
+    let origin = origin
+    call.report(.decided(.init("load.refused", "\(origin) gets no request", because: refusal)))
+    let message = "\(origin) gets no request: \(refusal.wording.text)"
     guard case .circuitOpen = refusal else { return HTTPError(.overloaded, message, phase: .queued) }
     let failure = last?.gate.circuit.failure
     let cause = failure.map { "; the last failure: \($0.kind): \($0.message)" } ?? ""

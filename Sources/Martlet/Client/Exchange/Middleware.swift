@@ -1,7 +1,7 @@
 /// Intercepts requests and responses, and may change both.
 ///
 /// Middleware in `Configuration.middleware` runs once per call, above redirects and retries; in
-/// `Configuration.attemptMiddleware` it runs once per exchange, directly above the transport.
+/// `Configuration.attemptMiddleware` it runs once per exchange, below them.
 public protocol Middleware: Sendable {
   /// Handles one request.
   ///
@@ -17,6 +17,11 @@ public protocol Middleware: Sendable {
   ) async throws -> StreamedResponse
 }
 
+/// Middleware that waits for `next` only, so it ends with its request.
+///
+/// No task is necessary to end the wait for it.
+protocol AbortAwareMiddleware: Middleware {}
+
 /// The next step after a middleware: `try await next(request)` passes the request on.
 public struct MiddlewareNext: Sendable {
   let stages: Next
@@ -24,24 +29,22 @@ public struct MiddlewareNext: Sendable {
 
   /// Passes a request on.
   ///
-  /// It may be called any number of times, or not at all. The cancellation of the task that awaits it ends its exchange
-  /// at once, and no other. The end of the request ends each exchange, even one that a task of the middleware still
-  /// awaits.
+  /// Middleware may call it any number of times, including zero. Cancelling the task that awaits it ends its exchange at
+  /// once, and no other exchange. The end of the request ends all exchanges, even those that tasks of the middleware
+  /// still await.
   ///
-  /// - Parameter request: The request. A changed request is checked again before it is sent.
+  /// - Parameter request: The request, which is checked again before it is passed on.
   /// - Returns: The response: its head, and a body that has not been read yet.
   /// - Throws: ``HTTPError``; of kind ``HTTPError/Kind/unsupported`` after the end of the request; or an error thrown by
   ///   later middleware.
   public func callAsFunction(_ request: HTTPRequest) async throws -> StreamedResponse {
     // Neither a limit nor a cancellation would end another exchange.
     if context.call.stage.isEnded { throw context.call.failure ?? Self.late }
-    var request = request
-    // Encode the body once for all later redirects, attempts and answers to a 401.
-    request.encodeBody(with: context.call.settings.configuration.encoder)
+    let hop = try RequestGate.replaced(request, settings: context.call.settings)
     var context = context
     let branch = context.fork()
     return try await withTaskCancellationHandler {
-      try await stages(request, context)
+      try await stages(hop, context)
     } onCancel: {
       branch.cancel()
     }
@@ -53,7 +56,7 @@ public struct MiddlewareNext: Sendable {
 
 /// A stage of the pipeline.
 protocol Stage: Sendable {
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse
 }
 
 /// The stages below a stage.
@@ -61,8 +64,8 @@ struct Next: Sendable {
   let stages: [any Stage]
   var index = 0
 
-  func callAsFunction(_ request: HTTPRequest, _ context: RequestContext) async throws -> StreamedResponse {
-    try await stages[index].run(request, context, Next(stages: stages, index: index + 1))
+  func callAsFunction(_ hop: Hop, _ context: RequestContext) async throws -> StreamedResponse {
+    try await stages[index].run(hop, context, Next(stages: stages, index: index + 1))
   }
 }
 
@@ -70,7 +73,7 @@ struct Next: Sendable {
 struct MiddlewareStage: Stage {
   let middleware: any Middleware
 
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    try await middleware.intercept(request, context: context, next: MiddlewareNext(stages: next, context: context))
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    try await middleware.intercept(hop.request, context: context, next: MiddlewareNext(stages: next, context: context))
   }
 }

@@ -57,14 +57,14 @@ struct NetworkPartition: Sendable, Hashable {
   }
 
   private static func digest(_ material: TLSMaterial) -> String {
-    DigestAlgorithm.hexadecimal(SHA2.sha256(Array(material.bytes)))
+    SHA2.sha256(Array(material.bytes)).hexadecimal
   }
 
   /// A digest of texts, with their lengths so that different lists differ.
   private static func digest(_ parts: [String]) -> String {
     guard !parts.isEmpty else { return "" }
     let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
-    return DigestAlgorithm.hexadecimal(SHA2.sha256(Array(text.utf8)).prefix(16))
+    return SHA2.sha256(Array(text.utf8)).prefix(16).hexadecimal
   }
 }
 

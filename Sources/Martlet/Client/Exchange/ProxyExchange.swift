@@ -57,7 +57,7 @@ final class ProxyExchange: Sendable {
     let use = Use(proxy: proxy, isTunnel: method == "CONNECT", session: session, sent: sent)
     state.withLock { $0.use = use }
     guard let answer = sent.answer else { return nil }
-    if next == nil { call.explain(.authentication(.addedAtOnce(answer.scheme, .proxy))) }
+    if next == nil { call.explain(.preemptive(answer.scheme, .proxy)) }
     return (answer.credential, try answer.field(method: method, uri: target))
   }
 

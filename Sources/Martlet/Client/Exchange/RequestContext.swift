@@ -7,7 +7,7 @@ public struct RequestContext: Sendable {
   /// The number of the attempt, from 1 for each request of a redirect chain.
   public internal(set) var attempt = 1
   /// The number of redirects followed before this request.
-  public internal(set) var hop = 0
+  public var hop: Int { previousURLs.count }
   /// The effective options, with all inherited values.
   public var options: RequestOptions { call.options.source }
 
@@ -17,11 +17,6 @@ public struct RequestContext: Sendable {
   public var now: Date { call.settings.configuration.now() }
 
   package let call: Call
-  /// The state that ``ProxyAuthStage`` and the transport share; `nil` without a proxy.
-  var proxyExchange: ProxyExchange?
-  /// The input of connection-based authentication, if the request uses it.
-  var handshake: Handshake?
-
   /// The exchange of this request, which the last stage sets.
   package var exchange: ExchangeControl {
     get { current ?? ExchangeControl(call: call, start: call.core.timeline.now()) }
@@ -36,25 +31,18 @@ public struct RequestContext: Sendable {
   var needsNewConnection = false
   var httpVersion: HTTPVersion { needsHTTP11 ? .http1_1 : call.options.httpVersion }
 
-  /// The credential that a stage has added to the request.
-  var credential: Credential?
-  /// Which of the two exchanges of a hedged request this is; `nil` for other requests.
-  private(set) var lane: HedgeLane?
-  /// The place of the exchange at the limits of the client, if there are any.
-  var pass: LoadPass?
-  /// Receives the stored response that may replace the response of a failed server.
-  var fallback: Fallback?
-
   private var current: ExchangeControl?
-  /// The part of the call that this context belongs to; `nil` if it is all of it.
+  /// Boxed, because most requests have none of it, and many functions copy their context.
+  private var rare: Boxed<Rare>?
+  /// The branch that contains this context; `nil` for the whole call.
   private(set) var branch: AbortBranch?
 
-  /// Ends what is sent with this context.
+  /// The source that aborts exchanges with this context.
   var abortSource: AbortSource { branch?.source ?? call.abortSource }
 
   init(call: Call, isStreamed: Bool = false) { (self.call, self.isStreamed) = (call, isStreamed) }
 
-  /// Separates what is sent from here on: it can be ended alone.
+  /// Creates a branch, which can be aborted independently.
   mutating func fork() -> AbortBranch {
     let fork = AbortBranch(of: abortSource, branch)
     branch = fork
@@ -62,7 +50,10 @@ public struct RequestContext: Sendable {
   }
 
   /// Makes this the context of one of the two exchanges of a hedged request.
-  mutating func enter(_ lane: HedgeLane) { (self.lane, branch) = (lane, lane.branch) }
+  mutating func enter(_ lane: HedgeLane) {
+    branch = lane.branch
+    change { $0.lane = lane }
+  }
 
   /// Reports that bytes of the request body were sent, for progress and bandwidth.
   ///
@@ -77,4 +68,63 @@ public struct RequestContext: Sendable {
   ///   - bytes: The number of additional bytes.
   ///   - expected: The total number of bytes, if known.
   public func didReceive(_ bytes: Int, of expected: Int64? = nil) { exchange.didReceive(bytes, of: expected) }
+}
+
+extension RequestContext {
+  /// The state of features that most requests do not use.
+  private struct Rare {
+    var previousURLs: [AbsoluteURL] = []
+    var proxyExchange: ProxyExchange?
+    var handshake: Handshake?
+    var credential: Credential?
+    var lane: HedgeLane?
+    var pass: LoadPass?
+    var fallback: Fallback?
+  }
+
+  private mutating func change(_ body: (inout Rare) -> Void) {
+    var box = rare ?? Boxed(Rare())
+    rare = nil
+    body(&box.value)
+    rare = box
+  }
+
+  /// The URLs of the requests before this one in the redirect chain.
+  var previousURLs: [AbsoluteURL] { rare?.value.previousURLs ?? [] }
+
+  /// Makes this the context of the request after a redirect from a URL.
+  mutating func leave(_ url: AbsoluteURL) { change { $0.previousURLs.append(url) } }
+
+  /// The state that ``ProxyAuthStage`` and the transport share; `nil` without a proxy.
+  var proxyExchange: ProxyExchange? {
+    get { rare?.value.proxyExchange }
+    set { change { $0.proxyExchange = newValue } }
+  }
+
+  /// The input of connection-based authentication, if the request uses it.
+  var handshake: Handshake? {
+    get { rare?.value.handshake }
+    set { if newValue != nil || rare != nil { change { $0.handshake = newValue } } }
+  }
+
+  /// The credential that a stage has added to the request.
+  var credential: Credential? {
+    get { rare?.value.credential }
+    set { if newValue != nil || rare != nil { change { $0.credential = newValue } } }
+  }
+
+  /// The lane of an exchange of a hedged request; `nil` for other requests.
+  var lane: HedgeLane? { rare?.value.lane }
+
+  /// The place of the exchange at the limits of the client, if there are any.
+  var pass: LoadPass? {
+    get { rare?.value.pass }
+    set { change { $0.pass = newValue } }
+  }
+
+  /// Receives the stored response that may replace the response of a failed server.
+  var fallback: Fallback? {
+    get { rare?.value.fallback }
+    set { change { $0.fallback = newValue } }
+  }
 }

@@ -7,7 +7,7 @@ enum RequestGate {
   /// `options` are the merged options; `credential` is from the request's own options.
   static func admit(
     _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions, credential: Credential?
-  ) throws -> (HTTPRequest, host: String, CallCredential?) {
+  ) throws -> (Hop, CallCredential?) {
     do {
       if let problem = settings.problem, settings.isUnread {
         var error = HTTPError(.file, problem.message, request: asked)
@@ -35,43 +35,75 @@ enum RequestGate {
       request.encodeBody(with: settings.configuration.encoder)
       try check(request, url, settings)
       try request.announceCoding()
-      return (request, url.host, credential.map { CallCredential(credential: $0, origin: url.origin) })
-    } catch let error as InvalidInput {
-      throw HTTPError(.invalidRequest, error.message, request: asked)
-    } catch let error as InvalidBody {
-      throw HTTPRequest.error(error, of: asked)
+      return (Hop(request, at: url), credential.map { CallCredential(credential: $0, origin: url.origin) })
+    } catch {
+      throw problem(error, of: asked)
     }
   }
 
   /// Explains what `admit` has changed in a request, and what its options switch off.
-  static func explain(_ asked: HTTPRequest, _ call: Call) {
-    let settings = call.settings
-    if case .none = call.options.cookies.kind { call.note(.cookies(.off)) }
-    if call.options.cache.isSuperset(of: .off) { call.note(.cache(.off)) }
-    guard let url = try? settings.targets.url(of: asked.target, adding: asked.query) else { return }
-    if url.user != nil { call.note(.request(.movedURLCredential(host: url.host))) }
+  static func explain(_ call: Call) {
+    let (settings, url) = (call.settings, call.first.url)
+    if case .none = call.options.cookies.kind {
+      call.decided("cookies.off", "the cookie jar is not used: the policy is off")
+    }
+    if call.options.cache.isSuperset(of: .off) {
+      call.decided("cache.off", "the cache is not used: the policy is off")
+    }
+    let host = url.host
+    if url.user != nil {
+      call.decided(
+        "request.movedURLCredential",
+        "the user name and the password of the URL are a credential for \(host), and are not sent in the URL",
+        "RFC 3986 §3.2.1")
+    }
     guard let base = try? settings.baseOrigin.get(), base != url.origin else { return }
     var defaults = settings.defaultHeaders
     let names = settings.originFields.drop(from: &defaults)
-    if !names.isEmpty { call.note(.request(.withheldDefaults(names, host: url.host))) }
+    if !names.isEmpty {
+      call.decided(
+        "request.withheldDefaults",
+        "the client's \(Explanation.list(names)) is for the server of its base URL only, "
+          + "and is not sent to \(host)")
+    }
   }
 
-  /// Checks a request again after stages that may have changed it.
-  static func checkAgain(_ request: HTTPRequest, settings: ClientSettings) throws -> HTTPRequest {
+  /// Resolves and checks a request that middleware or a redirect closure passes on.
+  ///
+  /// Its body is encoded once for all later redirects, attempts and answers to a 401.
+  static func replaced(_ request: HTTPRequest, settings: ClientSettings) throws -> Hop {
     do {
       var request = request
       request.encodeBody(with: settings.configuration.encoder)
       let url = try request.target.resolve(against: settings.configuration.baseURL, adding: request.query)
-      request.target = RequestTarget(url)
-      request.query = [:]
       try Referrer.clean(&request.headers, for: url)
       try check(request, url, settings)
+      return Hop(request, at: url)
+    } catch {
+      throw problem(error, of: request)
+    }
+  }
+
+  /// Compresses a body that middleware has marked, and adds its content coding.
+  ///
+  /// Not in `replaced`, because other middleware may replace the body.
+  static func compressed(_ hop: Hop) throws -> Hop {
+    guard hop.body?.isGzipped == true else { return hop }
+    do {
+      var request = hop.request
       try request.announceCoding()
-      return request
-    } catch let error as InvalidInput {
-      throw HTTPError(.invalidRequest, error.message, request: request)
-    } catch let error as InvalidBody {
-      throw HTTPRequest.error(error, of: request)
+      return Hop(request, at: hop.url)
+    } catch {
+      throw problem(error, of: hop.request)
+    }
+  }
+
+  /// The error for a problem of a request; other errors are unchanged.
+  static func problem(_ error: any Error, of request: HTTPRequest) -> any Error {
+    switch error {
+    case let error as InvalidInput: HTTPError(.invalidRequest, error.message, request: request)
+    case let error as InvalidBody: HTTPRequest.error(error, of: request)
+    default: error
     }
   }
 

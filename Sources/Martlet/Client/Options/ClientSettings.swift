@@ -24,7 +24,12 @@ final class ClientSettings: Sendable {
   let instruments: InstrumentFeed?
   /// The options of a request that sets none of its own.
   let options: ResolvedOptions
-  /// The stages of nearly all calls, made for the first of them.
+  private let limitsLoad: Bool
+  /// Whether all stages end with the call, so no task is necessary to end the wait for them.
+  let isAbortAware: Bool
+  /// The features that ``options`` need.
+  let features: Features
+  /// The stages for these features; the first call creates them.
   let usualStages = Locked<UsualStages?>(nil)
   /// A problem of the configuration that prevents all requests, or `nil`.
   let problem: InvalidInput?
@@ -85,24 +90,39 @@ final class ClientSettings: Sendable {
     targets = ParsedTargets(base: configuration.baseURL)
     baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)
-  }
-
-  /// Whether requests with these options use cookies.
-  func hasCookies(_ options: ResolvedOptions) -> Bool {
-    switch options.cookies.kind {
-    case .automatic: !jar.shelf.keepsNothing
-    case .none: false
-    case .jar, .only: true
+    limitsLoad = configuration.limitsLoad
+    isAbortAware = (configuration.middleware + configuration.attemptMiddleware).allSatisfy {
+      $0 is any AbortAwareMiddleware
     }
+    features = Features(options, limitsLoad: limitsLoad, jar)
   }
 
-  /// Whether all stages observe the end of the call, so that no task is needed to end it.
-  var isAbortAware: Bool { configuration.middleware.isEmpty && configuration.attemptMiddleware.isEmpty }
+  /// The features that options need, without a copy of the configuration, which is large.
+  func features(of options: ResolvedOptions) -> Features { Features(options, limitsLoad: limitsLoad, jar) }
 }
 
-/// The stages of calls whose options need no others.
+extension ClientSettings {
+  /// The optional stages that a request's options need.
+  struct Features: Equatable {
+    let isFollowing, isHedging, isLimited, hasCookies: Bool
+
+    init(_ options: ResolvedOptions, limitsLoad: Bool, _ jar: CookieJar) {
+      isFollowing = options.redirects.isFollowing
+      isHedging = !options.hedging.isOff
+      isLimited = !options.rate.isOff || limitsLoad
+      hasCookies =
+        switch options.cookies.kind {
+        case .automatic: !jar.shelf.keepsNothing
+        case .none: false
+        case .jar, .only: true
+        }
+    }
+  }
+}
+
+/// The stages of calls with the client's usual options.
 final class UsualStages: Sendable {
-  /// For a response in memory, and for one that is read as it arrives.
+  /// The stages for complete and for streamed responses.
   let whole, stream: [any Stage]
 
   init(whole: [any Stage], stream: [any Stage]) { (self.whole, self.stream) = (whole, stream) }

@@ -64,7 +64,7 @@ extension HTTPClient {
     /// Middleware that runs once per call, the first one outermost.
     public var middleware: [any Middleware] = []
 
-    /// Middleware that runs once per attempt, directly above the transport.
+    /// Middleware that runs once per exchange: for each attempt, each redirect and each replay after a 401.
     public var attemptMiddleware: [any Middleware] = []
 
     /// The transport that sends the requests; `.urlSession` by default.

@@ -149,33 +149,59 @@ public struct RequestOptions: Sendable {
   /// - Parameter other: The options of the level above.
   /// - Returns: The merged options.
   public func over(_ other: RequestOptions) -> RequestOptions {
-    var merged = other
-    merged.retry = retry ?? other.retry
-    merged.isIdempotent = isIdempotent ?? other.isIdempotent
-    merged.hedging = hedging ?? other.hedging
-    merged.rate = rate ?? other.rate
-    merged.priority = priority ?? other.priority
-    merged.redirects = redirects ?? other.redirects
-    merged.cookies = cookies ?? other.cookies
-    merged.accepts = accepts ?? other.accepts
-    merged.maximumBodyBytes = maximumBodyBytes ?? other.maximumBodyBytes
-    merged.maximumErrorBodyBytes = maximumErrorBodyBytes ?? other.maximumErrorBodyBytes
-    merged.decompression = decompression ?? other.decompression
-    merged.cache = cache ?? other.cache
-    merged.cacheFor = cacheFor ?? other.cacheFor
-    merged.cacheStorage = cacheStorage ?? other.cacheStorage
-    merged.cachePartition = cachePartition ?? other.cachePartition
-    merged.coalesces = coalesces ?? other.coalesces
-    merged.httpVersion = httpVersion ?? other.httpVersion
-    merged.expectsContinue = expectsContinue ?? other.expectsContinue
-    merged.credential = credential ?? other.credential
-    merged.explains = explains ?? other.explains
-    merged.tag = tag ?? other.tag
-    merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
-    merged.onProgress = onProgress ?? other.onProgress
-    merged.timeout = timeout.over(other.timeout)
-    if !values.isEmpty { merged.values.merge(values) { _, own in own } }
+    var merged = self
+    merged.inherit(other)
     return merged
+  }
+
+  /// Sets what is unset to the value of the level above.
+  private mutating func inherit(_ other: RequestOptions) {
+    func inherit<Value>(_ option: inout Value?, _ inherited: Value?) {
+      if case nil = option { option = inherited }
+    }
+    inherit(&retry, other.retry)
+    inherit(&isIdempotent, other.isIdempotent)
+    inherit(&hedging, other.hedging)
+    inherit(&rate, other.rate)
+    inherit(&priority, other.priority)
+    inherit(&redirects, other.redirects)
+    inherit(&cookies, other.cookies)
+    inherit(&accepts, other.accepts)
+    inherit(&maximumBodyBytes, other.maximumBodyBytes)
+    inherit(&maximumErrorBodyBytes, other.maximumErrorBodyBytes)
+    inherit(&decompression, other.decompression)
+    inherit(&cache, other.cache)
+    inherit(&cacheFor, other.cacheFor)
+    inherit(&cacheStorage, other.cacheStorage)
+    inherit(&cachePartition, other.cachePartition)
+    inherit(&coalesces, other.coalesces)
+    inherit(&httpVersion, other.httpVersion)
+    inherit(&expectsContinue, other.expectsContinue)
+    inherit(&credential, other.credential)
+    inherit(&explains, other.explains)
+    inherit(&tag, other.tag)
+    inherit(&reportsCancellation, other.reportsCancellation)
+    inherit(&onProgress, other.onProgress)
+    timeout = timeout.over(other.timeout)
+    if !other.values.isEmpty { values.merge(other.values) { own, _ in own } }
+  }
+
+  /// Whether everything is inherited.
+  ///
+  /// Each request asks this, so nothing is copied.
+  var isEmpty: Bool {
+    guard case nil = onProgress, case nil = retry, case nil = accepts else { return false }
+    guard redirects == nil, cookies == nil, credential == nil, hedging == nil, rate == nil, priority == nil else {
+      return false
+    }
+    guard cache == nil, cacheFor == nil, cacheStorage == nil, cachePartition == nil, coalesces == nil else {
+      return false
+    }
+    guard maximumBodyBytes == nil, maximumErrorBodyBytes == nil, decompression == nil, httpVersion == nil else {
+      return false
+    }
+    guard expectsContinue == nil, isIdempotent == nil, explains == nil, reportsCancellation == nil else { return false }
+    return tag == nil && values.isEmpty && timeout.isEmpty
   }
 }
 
@@ -184,20 +210,6 @@ extension RequestOptions {
   public protocol Key {
     /// The type of the value.
     associatedtype Value: Sendable
-  }
-
-  /// Whether everything is inherited.
-  var isEmpty: Bool {
-    guard case nil = onProgress else { return false }
-    guard cache == nil, cacheFor == nil, cacheStorage == nil, cachePartition == nil, coalesces == nil else {
-      return false
-    }
-    guard retry == nil, redirects == nil, cookies == nil, credential == nil, accepts == nil else { return false }
-    guard expectsContinue == nil, isIdempotent == nil, explains == nil else { return false }
-    guard hedging == nil, rate == nil, priority == nil else { return false }
-    return maximumBodyBytes == nil && maximumErrorBodyBytes == nil && decompression == nil && httpVersion == nil
-      && tag == nil
-      && reportsCancellation == nil && values.isEmpty && timeout.isEmpty
   }
 }
 

@@ -2,20 +2,13 @@ import Foundation
 
 /// The bytes of a composed body in order, with their announced lengths.
 struct BodyPlan: Sendable {
-  private enum Piece: Sendable {
-    case data(Data)
-    case file(URL, size: Int64)
-    case stream(BodySource)
-    case gzip(BodyPlan)
-    case spool(BodySpool)
-  }
-
   /// The maximum number of bytes passed on, or read from a file, at a time.
   static let block = 256 << 10
 
   /// The number of bytes, or `nil` if unknown.
   let length: Int64?
-  private var pieces: [Piece] = []
+  /// Closures that each read a part of the bytes.
+  private var passes: [BodySource.Pass] = []
 
   /// Checks the content again; a later change of its length fails the request.
   init(_ content: HTTPBody.Content) throws(InvalidBody) {
@@ -25,12 +18,14 @@ struct BodyPlan: Sendable {
 
   private mutating func add(_ content: HTTPBody.Content) throws(InvalidBody) {
     switch content {
-    case .data(let data): pieces.append(.data(data))
-    case .file(let url): pieces.append(.file(url, size: try HTTPBody.fileSize(url)))
-    case .stream(let source): pieces.append(.stream(source))
+    case .data(let data): passes.append { take in try await Self.send(data, to: take) }
+    case .file(let url):
+      let size = try HTTPBody.fileSize(url)
+      passes.append { take in try await BodyFile.send(url, size: size, to: take) }
+    case .stream(let source): passes.append(source.send)
     case .pieces(let contents): for content in contents { try add(content) }
-    case .gzip(let plain): pieces.append(.gzip(try BodyPlan(plain)))
-    case .spool(let spool): pieces.append(.spool(spool))
+    case .gzip(let plain): passes.append(try BodyPlan(plain).sendGzipped)
+    case .spool(let spool): passes.append(spool.send)
     case .json(let value): try add(value.plain)
     case .invalid(let input): throw .invalid(input)
     }
@@ -38,15 +33,7 @@ struct BodyPlan: Sendable {
 
   /// Reads all bytes; the next ones are read after `take` has returned.
   func send(to take: (Data) async throws -> Void) async throws {
-    for piece in pieces {
-      switch piece {
-      case .data(let data): try await Self.send(data, to: take)
-      case .file(let url, let size): try await BodyFile.send(url, size: size, to: take)
-      case .stream(let source): try await source.send(to: take)
-      case .gzip(let plan): try await plan.sendGzipped(to: take)
-      case .spool(let spool): try await spool.send(to: take)
-      }
-    }
+    for pass in passes { try await pass(take) }
   }
 
   /// Reads all bytes to store them before they are sent; `write` receives blocks of more than `most` bytes.

@@ -6,15 +6,15 @@ import Foundation
 /// ```
 ///   empty ──fill──▶ filling ──▶ full
 ///     ▲                │
-///     └─────failed─────┘     for the first who waits; the others try again
+///     └─────failed─────┘     the first waiter throws; the others try again
 /// ```
 ///
-/// The reading belongs to nobody alone: it ends early when the last one who waits for it has left.
+/// All waiters share one read, which is cancelled when the last waiter leaves.
 package final class BodySpool: ComparedByIdentity {
   private struct Filling {
-    /// Whether the file is full, or was given up and has to be filled again.
-    var waiting: [OneShot<Bool>]
-    var task: Task<Void, Never>?
+    /// The waiters; `true` if the file is full, and `false` to try again.
+    var waiting: [Promise<Bool>]
+    let task: Task<Void, Never>
     var isGivenUp = false
   }
 
@@ -42,7 +42,7 @@ package final class BodySpool: ComparedByIdentity {
   /// The number of bytes, or `nil` before the file is complete.
   var length: Int64? { file?.size }
 
-  /// The number of those who wait for it, for tests.
+  /// The number of waiters, for tests.
   var waitingCount: Int { state.withLock { if case .filling(let filling) = $0 { filling.waiting.count } else { 0 } } }
 
   private var isBegun: Bool { state.withLock { if case .empty = $0 { false } else { true } } }
@@ -60,23 +60,20 @@ package final class BodySpool: ComparedByIdentity {
   /// Reads the body into a file, unless that is done; `encoder` encodes its JSON values.
   func fill(_ encoder: JSONEncoder = .standard) async throws {
     while true {
-      let turn = OneShot<Bool>()
-      let (isFull, isFirst): (Bool, Bool) = state.withLock { state in
+      let turn = Promise<Bool>()
+      let isFull: Bool = state.withLock { state in
         switch state {
-        case .full: return (true, false)
+        case .full: return true
         case .filling(var filling):
           filling.waiting.append(turn)
           state = .filling(filling)
-          return (false, false)
-        case .empty:
-          state = .filling(Filling(waiting: [turn]))
-          return (false, true)
+        case .empty: state = .filling(Filling(waiting: [turn], task: Task { await run(encoder) }))
         }
+        return false
       }
       if isFull { return }
-      if isFirst { start(encoder) }
       let isDone = try await withTaskCancellationHandler {
-        try await turn.value()
+        try await turn.take()
       } onCancel: {
         leave(turn)
       }
@@ -84,25 +81,16 @@ package final class BodySpool: ComparedByIdentity {
     }
   }
 
-  private func start(_ encoder: JSONEncoder) {
-    let task = Task {
-      do {
-        let (file, size) = try await read(encoder)
-        settle(.full(file, size: size), .success(true))
-      } catch {
-        settle(.empty, .failure(error))
-      }
+  private func run(_ encoder: JSONEncoder) async {
+    do {
+      let (file, size) = try await read(encoder)
+      settle(.full(file, size: size), .success(true))
+    } catch {
+      settle(.empty, .failure(error))
     }
-    let isGivenUp = state.withLock { state in
-      guard case .filling(var filling) = state else { return false }
-      filling.task = task
-      state = .filling(filling)
-      return filling.isGivenUp
-    }
-    if isGivenUp { task.cancel() }
   }
 
-  private func leave(_ turn: OneShot<Bool>) {
+  private func leave(_ turn: Promise<Bool>) {
     let task: Task<Void, Never>? = state.withLock { state in
       guard case .filling(var filling) = state, let index = filling.waiting.firstIndex(where: { $0 === turn }) else {
         return nil

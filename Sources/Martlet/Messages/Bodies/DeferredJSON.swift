@@ -61,16 +61,6 @@ extension HTTPBody.Content {
     }
   }
 
-  /// Whether the content includes a value that is not yet encoded.
-  fileprivate var isDeferred: Bool {
-    switch self {
-    case .json: true
-    case .pieces(let pieces): pieces.contains(where: \.isDeferred)
-    case .gzip(let plain): plain.isDeferred
-    case .data, .file, .stream, .spool, .invalid: false
-    }
-  }
-
   func encoded(_ encoder: JSONEncoder) -> HTTPBody.Content {
     switch self {
     case .json(let value): value.content(encoder)
@@ -86,8 +76,11 @@ extension HTTPBody.Content {
 
 extension HTTPRequest {
   mutating func encodeBody(with encoder: JSONEncoder) {
-    guard let content = body?.content, content.isDeferred else { return }
-    body?.content = content.encoded(encoder)
+    guard let content = body?.content else { return }
+    switch content {
+    case .json, .pieces, .gzip: body?.content = content.encoded(encoder)
+    case .data, .file, .stream, .spool, .invalid: break
+    }
   }
 }
 

@@ -51,15 +51,9 @@ enum MultipartSyntax {
 
   /// The problem of a boundary (RFC 2046 §5.1.1), or `nil`.
   static func problem(ofBoundary boundary: String) -> InvalidInput? {
-    let isLegal = boundary.utf8.allSatisfy { octet in
-      switch octet {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-      // ' ( ) + _ , - . / : = ? and the space
-      case 0x27...0x29, 0x2B...0x2F, 0x3A, 0x3D, 0x3F, 0x5F, 0x20: true
-      default: false
-      }
-    }
-    guard isLegal, (1...70).contains(boundary.utf8.count), !boundary.hasSuffix(" ") else {
+    guard boundary.utf8.allSatisfy(ASCIISet.boundary.contains), (1...70).contains(boundary.utf8.count),
+      !boundary.hasSuffix(" ")
+    else {
       let shown = InvalidInput.printable(boundary)
       return InvalidInput(
         "'\(shown)' is not a boundary: 1 to 70 letters, digits or '()+_,-./:=? and no blank at the end")

@@ -13,10 +13,33 @@
 /// An explanation contains no header values, no cookie values, no credentials and no bodies. Query values in URLs are
 /// masked according to the client's ``HTTPClient/Configuration/redaction``.
 public struct Explanation: Sendable, CustomStringConvertible {
+  /// A stable identifier of a kind of decision, such as `retry.refused.notIdempotent`.
+  ///
+  /// <doc:Explaining> lists the codes. Later versions may add codes.
+  public struct Code: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The area, the decision and its reason, separated by dots.
+    public let rawValue: String
+
+    /// Creates a code from its text.
+    ///
+    /// - Parameter rawValue: The text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Creates a code, such as for a comparison.
+    ///
+    /// - Parameter value: The text.
+    public init(stringLiteral value: String) { rawValue = value }
+
+    /// The text of the code.
+    public var description: String { rawValue }
+  }
+
+  /// A code, and a text for people.
+  typealias Wording = (code: String, text: String)
+
   /// A decision, and when it was made.
   public struct Entry: Sendable, CustomStringConvertible {
-    /// The decision.
-    public let decision: Decision
+    let decision: Decision
     /// The number of redirects that were followed before.
     public let hop: Int
     /// The number of the attempt, from 1 for each request of a redirect chain.
@@ -24,14 +47,21 @@ public struct Explanation: Sendable, CustomStringConvertible {
     /// The time since the start of the call.
     public let time: Duration
 
+    /// The kind of decision, for programs to act on.
+    public var code: Code { decision.code }
+    /// The decision and its reason in one sentence, without a full stop.
+    public var sentence: String { decision.sentence }
+    /// The section of the document that the decision follows, such as `RFC 9111 §4.2`; `nil` if it is the client's own.
+    public var reference: String? { decision.reference }
+
     /// The time, the decision in a sentence, and the document that it follows.
     public var description: String {
       var place: [String] = []
       if hop > 0 { place.append("redirect \(hop)") }
       if attempt > 1 { place.append("attempt \(attempt)") }
       let prefix = place.isEmpty ? "" : "\(place.joined(separator: ", ")): "
-      let reference = decision.reference.map { " (\($0))" } ?? ""
-      return "\(time.shown): \(prefix)\(decision.sentence)\(reference)"
+      let reference = reference.map { " (\($0))" } ?? ""
+      return "\(time.shown): \(prefix)\(sentence)\(reference)"
     }
   }
 
@@ -49,7 +79,7 @@ public struct Explanation: Sendable, CustomStringConvertible {
   public var isEmpty: Bool { entries.isEmpty }
 
   /// The decisions, without their times.
-  public var decisions: [Decision] { entries.map(\.decision) }
+  var decisions: [Decision] { entries.map(\.decision) }
 
   /// One line for each decision.
   public var description: String {

@@ -30,11 +30,7 @@ struct AddressOverrides: Sendable {
 
   private static func key(_ text: String) throws(InvalidInput) -> Key {
     do throws(InvalidInput) {
-      var authority = try URLAuthority(parsing: Array(text.utf8)[...], scheme: "http")
-      // Port 80 is dropped as the default of http.
-      if authority.port == nil {
-        authority.port = try URLAuthority(parsing: Array(text.utf8)[...], scheme: "https").port
-      }
+      let authority = try URLAuthority(keepingPortOf: Array(text.utf8)[...])
       guard authority.user == nil, IPAddress(authority.host) == nil else { throw InvalidInput("it is not a host name") }
       return Key(host: authority.host, port: authority.port)
     } catch {

@@ -84,10 +84,7 @@ public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
     }
     guard parts.path.isEmpty || parts.path.elementsEqual([UInt8(ascii: "/")]), parts.query == nil, parts.fragment == nil
     else { throw InvalidInput("nothing may follow its host and port") }
-    // A scheme's default port is dropped: if one parse drops it, the other one keeps it.
-    var read = try URLAuthority(parsing: authority, scheme: "http")
-    if read.port == nil { read.port = try URLAuthority(parsing: authority, scheme: "https").port }
-    return (scheme, read)
+    return (scheme, try URLAuthority(keepingPortOf: authority))
   }
 
   private static func check(_ authority: URLAuthority, _ scheme: Scheme) throws(InvalidInput) {

@@ -103,11 +103,9 @@ struct ProxyRouter: Sendable {
   /// Reads the environment if the settings require it.
   init(_ settings: ProxySettings) {
     rule = settings.rule
-    if case .environment = rule {
-      environment = Result { () throws(InvalidInput) in try ProxyEnvironment(ProcessInfo.processInfo.environment) }
-    } else {
-      environment = nil
-    }
+    environment =
+      rule == .environment
+      ? Result { () throws(InvalidInput) in try ProxyEnvironment(ProcessInfo.processInfo.environment) } : nil
   }
 
   var isDirect: Bool { if case .none = rule { true } else { false } }

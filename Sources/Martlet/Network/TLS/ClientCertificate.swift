@@ -6,12 +6,10 @@ extension TLSSettings {
   /// Presented to every server that requests one. A wrong password, or a key that does not belong to the certificate,
   /// is detected at the first connection, which fails with ``HTTPError/Kind/tls``.
   public struct ClientCertificate: Sendable, Hashable {
-    enum Form: Sendable, Hashable {
-      case pem(certificate: TLSMaterial, key: TLSMaterial)
-      case pkcs12(TLSMaterial)
-    }
-
-    let form: Form
+    /// The certificate in PEM, or PKCS #12 with its key.
+    let certificate: TLSMaterial
+    /// The key in PEM; `nil` with PKCS #12.
+    let key: TLSMaterial?
     let password: String?
 
     /// A certificate and its key in two PEM files, which may be the same file.
@@ -23,7 +21,7 @@ extension TLSSettings {
     /// - Returns: The certificate.
     public static func pem(certificate: URL, key: URL, password: String? = nil) -> ClientCertificate {
       ClientCertificate(
-        form: .pem(certificate: .init(certificate, .certificates), key: .init(key, .key(hasPassword: password != nil))),
+        certificate: TLSMaterial(certificate, .certificates), key: TLSMaterial(key, .key(hasPassword: password != nil)),
         password: password)
     }
 
@@ -36,7 +34,7 @@ extension TLSSettings {
     /// - Returns: The certificate.
     public static func pem(certificate: Data, key: Data, password: String? = nil) -> ClientCertificate {
       ClientCertificate(
-        form: .pem(certificate: .init(certificate, .certificates), key: .init(key, .key(hasPassword: password != nil))),
+        certificate: TLSMaterial(certificate, .certificates), key: TLSMaterial(key, .key(hasPassword: password != nil)),
         password: password)
     }
 
@@ -47,7 +45,7 @@ extension TLSSettings {
     ///   - password: The password of the file.
     /// - Returns: The certificate.
     public static func pkcs12(_ file: URL, password: String? = nil) -> ClientCertificate {
-      ClientCertificate(form: .pkcs12(TLSMaterial(file, .pkcs12)), password: password)
+      ClientCertificate(certificate: TLSMaterial(file, .pkcs12), key: nil, password: password)
     }
 
     /// A certificate and its key as PKCS #12 (RFC 7292).
@@ -57,24 +55,15 @@ extension TLSSettings {
     ///   - password: The password of the data.
     /// - Returns: The certificate.
     public static func pkcs12(_ data: Data, password: String? = nil) -> ClientCertificate {
-      ClientCertificate(form: .pkcs12(TLSMaterial(data, .pkcs12)), password: password)
+      ClientCertificate(certificate: TLSMaterial(data, .pkcs12), key: nil, password: password)
     }
 
-    var materials: [TLSMaterial] {
-      switch form {
-      case .pem(let certificate, let key): [certificate, key]
-      case .pkcs12(let material): [material]
-      }
-    }
+    var materials: [TLSMaterial] { [certificate, key].compactMap { $0 } }
 
     var isUnread: Bool { materials.contains(where: \.isUnread) }
 
     var reread: ClientCertificate {
-      switch form {
-      case .pem(let certificate, let key):
-        ClientCertificate(form: .pem(certificate: certificate.reread, key: key.reread), password: password)
-      case .pkcs12(let material): ClientCertificate(form: .pkcs12(material.reread), password: password)
-      }
+      ClientCertificate(certificate: certificate.reread, key: key?.reread, password: password)
     }
 
     var problem: InvalidInput? {
@@ -89,12 +78,7 @@ extension TLSSettings {
 // Keeps passwords and keys out of logs and dumps.
 extension TLSSettings.ClientCertificate: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The format, without password and key.
-  public var description: String {
-    switch form {
-    case .pem: "PEM"
-    case .pkcs12: "PKCS #12"
-    }
-  }
+  public var description: String { key == nil ? "PKCS #12" : "PEM" }
 
   /// The same as ``description``.
   public var debugDescription: String { description }

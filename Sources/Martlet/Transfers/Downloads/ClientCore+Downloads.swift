@@ -14,17 +14,14 @@ extension ClientCore {
   ) async throws -> DownloadedFile {
     let call = try begin(request, options: options, isManaged: false)
     defer { call.endLeftovers() }
-    return try await withTaskCancellationHandler {
-      try await fetch(call, order)
-    } onCancel: {
-      call.abort(CancellationError())
-    }
+    return try await call.awaited { try await fetch(call, order) }
   }
 
   /// Performs a download: opens its part file, fetches the bytes, names the file.
   func fetch(_ call: Call, _ order: DownloadOrder) async throws -> DownloadedFile {
     try await ending(call) {
-      let url = try check(call.request, order)
+      try check(call.request, order)
+      let url = call.first.url
       let place = try DownloadPlace(order.destination, of: url, order.options)
       let part = try await PartFile.open(
         place.partPath, url: url.requestString, partition: call.settings.partition.authority,
@@ -47,14 +44,13 @@ extension ClientCore {
   }
 
   /// Checks a download before anything is sent.
-  private func check(_ request: HTTPRequest, _ order: DownloadOrder) throws -> AbsoluteURL {
+  private func check(_ request: HTTPRequest, _ order: DownloadOrder) throws {
     do throws(InvalidInput) {
       if let problem = order.options.problem { throw problem }
       for name in ["Range", "If-Range"] where request.headers.contains(name) {
         throw InvalidInput("the header '\(name)' is set by the download itself: remove it")
       }
       if request.method == .head { throw InvalidInput("a HEAD request has no body to download") }
-      return try request.target.resolve(against: nil)
     } catch {
       throw HTTPError(.invalidRequest, error.message, request: request)
     }
@@ -112,14 +108,12 @@ extension ClientCore {
       call.abortSource.remove(token)
       helper.endLeftovers()
     }
-    try await withTaskCancellationHandler {
+    try await helper.awaited {
       try await ending(helper) {
         let response = try await Pipeline.run(helper, .own(DownloadStage(job: job, role: .helper)))
         guard response.status.isSuccess else { throw try await refusal(response, helper) }
         return ((), nil, response.status)
       }
-    } onCancel: {
-      helper.abort(CancellationError())
     }
   }
 

@@ -196,11 +196,7 @@ final class DownloadJob: Sendable {
       part.change { $0.length = length }
       return state.withLock { $0.isComplete = true }
     }
-    var offset: Int64 = 0
-    for try await piece in response.body {
-      try await write(piece, at: offset)
-      offset += Int64(piece.count)
-    }
+    let offset = try await write(response.body, at: 0)
     if let length, offset != length {
       throw HTTPError(.connectionLost, "the body ended after \(offset) of \(length) bytes", phase: .receiving)
     }
@@ -219,14 +215,7 @@ final class DownloadJob: Sendable {
       $0.isConfirmed = true
       $0.isWithoutValidator = isWithoutValidator
     }
-    var offset = range.lowerBound
-    for try await piece in response.body {
-      guard Int64(piece.count) <= range.upperBound - offset else {
-        throw HTTPError(.protocolViolation, "the part has more bytes than its Content-Range says", phase: .receiving)
-      }
-      try await write(piece, at: offset)
-      offset += Int64(piece.count)
-    }
+    let offset = try await write(response.body, at: range.lowerBound, upTo: range.upperBound)
     guard offset == range.upperBound else {
       throw HTTPError(
         .connectionLost, "the part ended after \(offset - range.lowerBound) of \(range.count) bytes", phase: .receiving)
@@ -254,12 +243,19 @@ final class DownloadJob: Sendable {
     progress.begin(at: 0, of: length)
   }
 
-  private func write(_ piece: Data, at offset: Int64) async throws {
-    try checkSize(offset + Int64(piece.count))
-    progress.add(piece.count, try part.write(piece, at: offset))
-    if part.isSyncDue {
-      try await onFileQueue { [part] () throws(HTTPError) in try part.sync() }
+  /// Writes a body at an offset; returns the offset behind its last byte.
+  private func write(_ body: ResponseBody, at start: Int64, upTo end: Int64 = .max) async throws -> Int64 {
+    var offset = start
+    for try await piece in body {
+      guard Int64(piece.count) <= end - offset else {
+        throw HTTPError(.protocolViolation, "the part has more bytes than its Content-Range says", phase: .receiving)
+      }
+      try checkSize(offset + Int64(piece.count))
+      progress.add(piece.count, try part.write(piece, at: offset))
+      if part.isSyncDue { try await onFileQueue { [part] () throws(HTTPError) in try part.sync() } }
+      offset += Int64(piece.count)
     }
+    return offset
   }
 
   private func checkSize(_ bytes: Int64) throws(HTTPError) {

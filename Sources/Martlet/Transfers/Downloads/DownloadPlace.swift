@@ -52,7 +52,7 @@ struct DownloadPlace: Sendable {
     let partFolder = options.partFolder.map { Self.path($0.standardizedFileURL) } ?? self.folder
     if options.partFolder != nil {
       try Self.check(partFolder)
-      guard DiskCalls.device(partFolder) == DiskCalls.device(self.folder) else {
+      guard DiskCalls.targetFacts(partFolder)?.device == DiskCalls.targetFacts(self.folder)?.device else {
         throw HTTPError(
           .file, "\(DiskCalls.shown(partFolder)) and \(DiskCalls.shown(self.folder)) are on different file systems")
       }
@@ -99,6 +99,6 @@ struct DownloadPlace: Sendable {
   }
 
   private static func fingerprint(of text: String) -> String {
-    SHA256Stream.text(SHA2.sha256(Array(text.utf8)).prefix(4))
+    SHA2.sha256(Array(text.utf8)).prefix(4).hexadecimal
   }
 }

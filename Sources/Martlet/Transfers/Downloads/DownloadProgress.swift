@@ -13,19 +13,15 @@ final class DownloadProgress: Sendable {
 
   /// Starts a version of the file, of which `received` bytes exist already.
   func begin(at received: Int64, of expected: Int64?) {
-    tell { ledger, now in
-      ledger.begin()
-      ledger.add(
-        sent: 0, received: Int(clamping: received), ExchangeBytes(received: received, expectedToReceive: expected))
-      return ledger.due(sent: 0, received: 0, now: now)
-    }
+    add(Int(clamping: received), (received, expected), isNew: true)
   }
 
-  func add(_ bytes: Int, _ file: (received: Int64, expected: Int64?)) {
+  func add(_ bytes: Int, _ file: (received: Int64, expected: Int64?), isNew: Bool = false) {
     tell { ledger, now in
+      if isNew { ledger.begin() }
       ledger.add(
         sent: 0, received: bytes, ExchangeBytes(received: file.received, expectedToReceive: file.expected))
-      return ledger.due(sent: 0, received: bytes, now: now)
+      return ledger.due(sent: 0, received: isNew ? 0 : bytes, now: now)
     }
   }
 

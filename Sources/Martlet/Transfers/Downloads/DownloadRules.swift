@@ -9,15 +9,15 @@ struct DownloadWork: Sendable, Equatable {
   /// The validator of the version that the part must belong to, or `nil` if there is none yet.
   var validator: String?
 
-  /// The request for this work (RFC 9110 §14.2, §13.1.5).
-  func request(from request: HTTPRequest) -> HTTPRequest {
-    var request = request
+  /// The header fields of the request for this work (RFC 9110 §14.2, §13.1.5).
+  func headers(from headers: HTTPHeaders) -> HTTPHeaders {
+    var headers = headers
     // A part of an encoded file is useless.
-    if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
-    guard isRange else { return request }
-    request.headers["Range"] = "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")"
-    request.headers[wire: "If-Range"] = validator
-    return request
+    if !headers.contains("Accept-Encoding") { headers["Accept-Encoding"] = "identity" }
+    guard isRange else { return headers }
+    headers["Range"] = "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")"
+    headers[wire: "If-Range"] = validator
+    return headers
   }
 }
 

@@ -7,11 +7,13 @@ struct DownloadStage: Stage {
   let job: DownloadJob
   let role: DownloadJob.Role
 
-  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+  func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let options = context.call.options
     while let work = job.take(role) {
       defer { job.giveBack(work) }
-      var response = try await next(work.request(from: request), context)
+      var part = hop
+      part.headers = work.headers(from: hop.headers)
+      var response = try await next(part, context)
       let isAccepted = options.accepts.accepts(response.status) ?? true
       let isForFile = isAccepted || work.isRange && response.status == 416
       guard isForFile, try await job.receive(response, for: work, role) else {
@@ -19,6 +21,6 @@ struct DownloadStage: Stage {
         return response
       }
     }
-    return job.head ?? StreamedResponse(status: .noContent, request: request)
+    return job.head ?? StreamedResponse(status: .noContent, request: hop.request)
   }
 }

@@ -125,12 +125,10 @@ final class PartFile: Sendable {
         throw PrivateFile.refusal(path) ?? PrivateFile.error("cannot be opened", path, code)
       }
       let facts = try file.check(isNew: isNew)
-      guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
-        let code = errno
-        guard code == EWOULDBLOCK else { throw PrivateFile.error("cannot be locked", path, code) }
-        return nil
-      }
-      if DiskCalls.facts(path)?.inode == facts.inode {
+      let code = file.lock()
+      if code == EWOULDBLOCK { return nil }
+      guard code == 0 else { throw PrivateFile.error("cannot be locked", path, code) }
+      if file.isInPlace {
         guard !isNew, facts.isOpenToAll || facts.hasOtherNames else { return file }
         // The file may contain bytes of any user, or have another link, or be a finished one whose download was killed
         // before this name was removed. Removed only under the lock: without it, the file may be another download's.
@@ -267,25 +265,19 @@ final class PartFile: Sendable {
     as destination: String, isReplacing: Bool, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) -> Bool {
     let isLinked = state.withLock { $0.isLinked }
-    guard try place(isLinked ? linkPath : path, destination, isReplacing, calls) else { return false }
+    let path = isLinked ? linkPath : path
+    if isReplacing {
+      try PrivateFile.rename(path, to: destination, calls: calls)
+    } else {
+      let parent = try ParentFolder(of: destination, by: calls)
+      let code = DiskCalls.move(path, to: destination)
+      if code == EEXIST { return false }
+      guard code == 0 else { throw PrivateFile.error("cannot be made", destination, code) }
+      try parent.sync()
+    }
     // `rename` keeps the link if the destination is another link to the same file; the empty part file remains as well.
     if isLinked { removeParts() }
     letGo()
-    return true
-  }
-
-  private func place(
-    _ path: String, _ destination: String, _ isReplacing: Bool, _ calls: ParentFolder.Calls
-  ) throws(HTTPError) -> Bool {
-    if isReplacing {
-      try PrivateFile.rename(path, to: destination, calls: calls)
-      return true
-    }
-    let parent = try ParentFolder(of: destination, by: calls)
-    let code = DiskCalls.move(path, to: destination)
-    if code == EEXIST { return false }
-    guard code == 0 else { throw PrivateFile.error("cannot be made", destination, code) }
-    try parent.sync()
     return true
   }
 
@@ -304,7 +296,7 @@ final class PartFile: Sendable {
   func close() {
     file.withLock { file in
       // A child process that has not executed its program yet may also have the descriptor.
-      if let file { flock(file.number, LOCK_UN) }
+      file?.unlock()
       file = nil
     }
   }

@@ -77,10 +77,7 @@ struct PartRecord: Codable, Equatable, Sendable {
 
   /// Writes the record, so that it survives the end of the process.
   func save(to path: String) throws(HTTPError) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(self) else { throw HTTPError(.file, "the record of a download is unwritable") }
-    try PrivateFile.replace(path, with: data, by: path + ".new", isSynced: false)
+    try PrivateFile.replace(path, withJSON: self, isPretty: false, isSynced: false)
   }
 
   /// Describes a new version of the file, from the head of its first response.

@@ -29,9 +29,9 @@ extension Outbox {
     /// The maximum delay, unless a host asks for more; 5 minutes by default.
     public var maximumDelay = Duration.seconds(300)
 
-    /// The maximum size of the outbox in bytes, including dead letters; 256 MiB by default.
+    /// The maximum size of the outbox on the disk in bytes, including dead letters; 256 MiB by default.
     ///
-    /// A request that does not fit is refused.
+    /// A request that does not fit is refused. The journal contains small bodies, which take a third more there.
     public var maximumBytes: Int64 = 256 << 20
 
     /// Whether a status is a temporary failure.

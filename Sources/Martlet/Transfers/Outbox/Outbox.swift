@@ -50,7 +50,7 @@ public final class Outbox: Sendable {
   /// The events in this process from now on, until the outbox ends.
   ///
   /// A reader that falls more than 4,096 events behind loses the oldest ones.
-  public var events: AsyncStream<Outbox.Event> { core.events() }
+  public var events: AsyncStream<Outbox.Event> { core.events.stream(.bufferingNewest(4096)) }
 
   /// The dead letters, oldest first; kept until they are removed or delivered.
   ///
@@ -64,7 +64,7 @@ public final class Outbox: Sendable {
   /// - Returns: Whether the dead letter exists.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/file``, ``HTTPError/Kind/clientClosed``.
   @discardableResult
-  public func retry(_ id: UUID) async throws -> Bool { try await core.ask { .command(.revive(id), $0) } }
+  public func retry(_ id: UUID) async throws -> Bool { try await core.ask { .change(.revived(id, at: core.now), $0) } }
 
   /// Removes a dead letter or a pending request.
   ///
@@ -72,7 +72,7 @@ public final class Outbox: Sendable {
   /// - Returns: Whether it was removed; a request that this process is sending is not.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/file``, ``HTTPError/Kind/clientClosed``.
   @discardableResult
-  public func remove(_ id: UUID) async throws -> Bool { try await core.ask { .command(.remove(id), $0) } }
+  public func remove(_ id: UUID) async throws -> Bool { try await core.ask { .change(.gone(id), $0) } }
 
   /// Retries all hosts at once, for example when the network is back.
   public func retryNow() { core.post(.hurry) }

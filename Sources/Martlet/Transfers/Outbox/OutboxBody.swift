@@ -12,12 +12,15 @@ final class OutboxBody: Sendable {
   /// How long the cleanup may lock a file, in milliseconds: longer than it may wait for the journal.
   private static let patience = 15_000
 
-  let body: OutboxRequest.Body
+  /// The bytes of a small body.
+  let bytes: Data?
+  /// The length of the file of a larger one.
+  let length: Int64?
   private let path: String
   private let file: OpenFile?
 
-  private init(_ body: OutboxRequest.Body, _ path: String, _ file: OpenFile? = nil) {
-    (self.body, self.path, self.file) = (body, path, file)
+  private init(_ path: String, _ file: OpenFile? = nil, bytes: Data? = nil, length: Int64? = nil) {
+    (self.path, self.file, self.bytes, self.length) = (path, file, bytes, length)
   }
 
   static func path(_ id: UUID, in folder: String) -> String { "\(folder)/\(id.uuidString)\(suffix)" }
@@ -25,7 +28,7 @@ final class OutboxBody: Sendable {
   /// Reads a body to its end, and syncs it to disk.
   static func store(_ body: HTTPBody?, of id: UUID, in folder: String, limit: Int64) async throws -> OutboxBody {
     let path = path(id, in: folder)
-    guard let content = body?.content else { return OutboxBody(.none, path) }
+    guard let content = body?.content else { return OutboxBody(path) }
     guard body?.trailers == nil else {
       throw HTTPError(.unsupported, "an outbox does not store trailers: send them as header fields")
     }
@@ -39,14 +42,14 @@ final class OutboxBody: Sendable {
         if file == nil { file = try await onFileQueue { () throws(HTTPError) in try make(path) } }
         try await onFileQueue { [file] () throws(HTTPError) in try file?.append(block) }
       }
-      guard let file else { return OutboxBody(.bytes(rest), path) }
+      guard let file else { return OutboxBody(path, bytes: rest) }
       try await onFileQueue { () throws(HTTPError) in
         let parent = try ParentFolder(of: path)
         try file.append(rest)
         try file.sync()
         try parent.sync()
       }
-      return OutboxBody(.file(size), path, file)
+      return OutboxBody(path, file, length: size)
     } catch {
       // Before the lock is released, because the name could belong to another file after that.
       if let file { withExtendedLifetime(file) { _ = unlink(path) } }
@@ -78,17 +81,11 @@ final class OutboxBody: Sendable {
     }
     return unknown.prefix(64).compactMap { name, id in
       let path = "\(folder)/\(name)"
-      guard let file = OpenFile.at(path, O_RDWR), flock(file.number, LOCK_EX | LOCK_NB) == 0, isNamed(file) else {
+      guard let file = OpenFile.at(path, O_RDWR), file.lock() == 0, file.isInPlace else {
         return nil
       }
-      return (id, OutboxBody(.none, path, file))
+      return (id, OutboxBody(path, file))
     }
-  }
-
-  /// Whether the path still names the open file.
-  private static func isNamed(_ file: OpenFile) -> Bool {
-    guard let open = file.facts, let named = DiskCalls.facts(file.path) else { return false }
-    return open.inode == named.inode
   }
 
   /// Creates and locks a file.
@@ -100,7 +97,7 @@ final class OutboxBody: Sendable {
       }
       // The cleanup may lock the file first, and then removes or keeps it.
       try FileLock.lock(file, patience: patience)
-      if isNamed(file) { return file }
+      if file.isInPlace { return file }
     }
     throw HTTPError(.file, "\(DiskCalls.shown(path)) keeps being removed; another process may be removing it")
   }

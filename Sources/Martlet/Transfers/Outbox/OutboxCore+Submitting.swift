@@ -19,11 +19,11 @@ extension ClientCore {
 }
 
 extension OutboxCore {
-  func ask<Answer: Sendable>(_ message: (OneShot<Answer>) -> Message) async throws -> Answer {
-    let answer = OneShot<Answer>()
+  func ask<Answer: Sendable>(_ message: (Promise<Answer>) -> Message) async throws -> Answer {
+    let answer = Promise<Answer>()
     let message = message(answer)
     if !post(message) { refuse(message) }
-    return try await answer.value()
+    return try await answer.take()
   }
 
   @concurrent func submit(_ asked: HTTPRequest, key: String?) async throws -> UUID {
@@ -40,16 +40,15 @@ extension OutboxCore {
     }
     let body = try await OutboxBody.store(request.body, of: id, in: journal.folder, limit: options.maximumBytes)
     do {
-      let stored = OutboxRequest(
-        id: id, key: key, method: request.method.rawValue, url: url, fields: Array(headers), body: body.body,
-        submittedAt: now)
-      let record = OutboxRecord.submitted(stored)
-      let length = record.bytes.count
-      guard length <= OutboxFrames.maximumRecord else {
+      let entry = OutboxEntry(
+        id: id, key: key, host: url.origin.description, bodyLength: body.length, submittedAt: now)
+      let contents = OutboxContents(
+        method: request.method.rawValue, url: url.requestString, headers: headers, body: body.bytes)
+      let line = try OutboxLine(.submitted(entry), contents)
+      guard line.bytes.count <= OutboxLine.maximumBytes else {
         throw HTTPError(.invalidRequest, "the header fields are larger than an outbox stores", request: asked)
       }
-      let bytes = Int64(length + OutboxFrames.frameHead) + (body.body.fileLength ?? 0)
-      try await ask { .submit(stored, length: bytes, $0) } as Void
+      try await ask { .submit(line, $0) } as Void
       return id
     } catch {
       body.discard()
@@ -58,19 +57,16 @@ extension OutboxCore {
   }
 
   /// Checks a request as if it were sent.
-  private func check(_ asked: HTTPRequest) throws -> (HTTPRequest, url: String) {
+  private func check(_ asked: HTTPRequest) throws -> (HTTPRequest, url: AbsoluteURL) {
     let settings = client.settings
     let options = ResolvedOptions(options.request.over(settings.configuration.options))
-    let (request, _, _) = try RequestGate.admit(asked, settings: settings, options: options, credential: nil)
-    guard let url = try? request.target.resolve(against: nil) else {
-      throw HTTPError(.invalidRequest, "the URL is relative: set baseURL, or submit an absolute URL", request: asked)
-    }
-    guard url.user == nil else {
+    let (hop, _) = try RequestGate.admit(asked, settings: settings, options: options, credential: nil)
+    guard hop.url.user == nil else {
       throw HTTPError(
         .invalidRequest, "the URL has a user name, and its password would be stored; set the client's credential",
         request: asked)
     }
-    return (request, url.requestString)
+    return (hop.request, hop.url)
   }
 
   func close(within timeout: Duration?) async {
@@ -78,21 +74,13 @@ extension OutboxCore {
     guard let timeout else { return await closed() }
     if await !isClosed(within: timeout) {
       abort()
-      _ = await isClosed(within: Self.endPatience)
+      _ = await isClosed(within: ClientCore.workPatience)
     }
   }
 
-  /// The time that cancelled deliveries and file operations may take to end.
-  static let endPatience = Duration.seconds(2)
-
   /// Waits for the end of the loop, up to a limit; returns whether it has ended.
   func isClosed(within limit: Duration) async -> Bool {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await self.closed() }
-      group.addTask { [timeline = client.timeline] in try? await timeline.pause(limit) }
-      await group.next()
-      group.cancelAll()
-    }
+    try? await race([{ await self.closed() }, { [client] in try await client.timeline.pause(limit) }])
     return shared.withLock { $0.isOver }
   }
 }

@@ -4,24 +4,20 @@ import Foundation
 /// The state that an outbox shares with its loop.
 ///
 /// ```
-///   messages ─▶ records ─▶ journal ─▶ changes ─▶ table ─▶ schedule ─▶ requests ─▶ messages
+///   messages ─▶ lines ─▶ journal ─▶ changes ─▶ table ─▶ schedule ─▶ requests ─▶ messages
 /// ```
 ///
 /// Only the loop uses the journal and the table. Each round takes all pending messages, so that any number of
 /// submissions need one write and one sync.
 final class OutboxCore: ClientWork {
   enum Message: Sendable {
-    case submit(OutboxRequest, length: Int64, OneShot<Void>)
-    case command(Command, OneShot<Bool>)
-    case list(OneShot<[Outbox.DeadLetter]>)
+    case submit(OutboxLine, Promise<Void>)
+    /// Revives or removes a request.
+    case change(OutboxChange, Promise<Bool>)
+    case list(Promise<[Outbox.DeadLetter]>)
     case ended(OutboxEntry, OutboxVerdict)
     case network(ConnectivityState)
     case hurry
-  }
-
-  enum Command: Sendable {
-    case revive(UUID)
-    case remove(UUID)
   }
 
   /// The state that other code reads and sets.
@@ -32,8 +28,6 @@ final class OutboxCore: ClientWork {
     var isClosing = false
     var isAborting = false
     var isOver = false
-    var watchers: [Int: AsyncStream<Outbox.Event>.Continuation] = [:]
-    var nextWatcher = 0
   }
 
   let client: ClientCore
@@ -41,6 +35,7 @@ final class OutboxCore: ClientWork {
   let journal: OutboxJournal
   let signal = ChangeSignal()
   let changed = ChangeSignal()
+  let events = Broadcast<Outbox.Event>()
   let shared = Locked(Shared())
 
   init(_ client: ClientCore, _ journal: OutboxJournal, _ options: Outbox.Options) {
@@ -75,20 +70,16 @@ final class OutboxCore: ClientWork {
   }
 
   /// Stops starting requests; running ones finish.
-  func beginClosing() {
-    shared.withLock { $0.isClosing = true }
-    signal.signal()
-  }
+  func beginClosing() { tellLoop { $0.isClosing = true } }
 
   /// Stops starting requests, and cancels running ones.
-  func abort() {
-    shared.withLock { ($0.isClosing, $0.isAborting) = (true, true) }
-    signal.signal()
-  }
+  func abort() { tellLoop { ($0.isClosing, $0.isAborting) = (true, true) } }
 
   /// Ends the loop once all requests are delivered, because none can be submitted any more.
-  func release() {
-    shared.withLock { $0.isReleased = true }
+  func release() { tellLoop { $0.isReleased = true } }
+
+  private func tellLoop(_ change: (inout Shared) -> Void) {
+    shared.withLock { change(&$0) }
     signal.signal()
   }
 
@@ -98,26 +89,6 @@ final class OutboxCore: ClientWork {
   /// Waits until nothing is pending, or the loop has ended, or the task is cancelled.
   func waitUntilIdle() async {
     await changed.wait { shared.withLock { $0.isOver || $0.status.pending == 0 && $0.messages.isEmpty } }
-  }
-
-  func events() -> AsyncStream<Outbox.Event> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(4096)) { continuation in
-      let id: Int? = shared.withLock { shared in
-        guard !shared.isOver else { return nil }
-        shared.nextWatcher += 1
-        shared.watchers[shared.nextWatcher] = continuation
-        return shared.nextWatcher
-      }
-      guard let id else { return continuation.finish() }
-      continuation.onTermination = { [weak self] _ in
-        let removed = self?.shared.withLock { $0.watchers.removeValue(forKey: id) }
-        _ = removed
-      }
-    }
-  }
-
-  func tell(_ event: Outbox.Event) {
-    for watcher in shared.withLock({ Array($0.watchers.values) }) { watcher.yield(event) }
   }
 
   func publish(_ change: (inout Outbox.Status) -> Void) {
@@ -133,15 +104,15 @@ final class OutboxCore: ClientWork {
 
   /// Ends the outbox and notifies all waiters.
   func end() {
-    let (messages, watchers) = shared.withLock { shared in
-      defer { (shared.messages, shared.watchers) = ([], [:]) }
+    let messages = shared.withLock { shared in
+      defer { shared.messages = [] }
       shared.isOver = true
       shared.status.isSender = false
       shared.status.sending = 0
-      return (shared.messages, Array(shared.watchers.values))
+      return shared.messages
     }
     for message in messages { refuse(message) }
-    for watcher in watchers { watcher.finish() }
+    events.finish()
     client.leave(self)
     changed.signal()
     client.activityChanged()
@@ -150,8 +121,8 @@ final class OutboxCore: ClientWork {
   func refuse(_ message: Message) {
     let error = HTTPError(.clientClosed, "the outbox is closed")
     switch message {
-    case .submit(_, _, let done): done.resolve(.failure(error))
-    case .command(_, let done): done.resolve(.failure(error))
+    case .submit(_, let done): done.resolve(.failure(error))
+    case .change(_, let done): done.resolve(.failure(error))
     case .list(let done): done.resolve(.failure(error))
     case .ended, .network, .hurry: break
     }

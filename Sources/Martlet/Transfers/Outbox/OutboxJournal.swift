@@ -1,12 +1,12 @@
 import MartletBase
 import Foundation
 
-/// The journal of an outbox: records that any process appends and none changes.
+/// The journal of an outbox: lines that any process appends and none changes.
 ///
 /// ```
 ///   catch up ─▶ reads what others have added; cuts off a torn end, left by a killed process
-///   append ─▶ catch up, write, sync: confirmed records are on the disk
-///   compact ─▶ unless others have added records: write needed records to a new file, sync, rename
+///   append ─▶ catch up, write, sync: confirmed lines are on the disk
+///   compact ─▶ unless others have added lines: write needed lines to a new file, sync, rename
 /// ```
 ///
 /// Each of them holds the lock of the folder. They block, so they are called where that is allowed, one at a time.
@@ -24,8 +24,6 @@ final class OutboxJournal: Sendable {
 
   private struct State {
     var file: OpenFile?
-    var inode: UInt64 = 0
-    var frames = OutboxFrames(mark: 0)
     /// The end of the part that has been read.
     var end: Int64 = 0
     /// The changes that were read but not reported yet; a later failure must not lose them.
@@ -70,9 +68,9 @@ final class OutboxJournal: Sendable {
   }
 
   /// Takes the lock of the sending process; `nil` if another process holds it, or its file cannot be opened.
-  func lease() -> DiskDescriptor? {
-    guard let lease = OpenFile.at(folder + "/lease", O_RDWR | O_CREAT)?.descriptor else { return nil }
-    return flock(lease.number, LOCK_EX | LOCK_NB) == 0 ? lease : nil
+  func lease() -> OpenFile? {
+    guard let lease = OpenFile.at(folder + "/lease", O_RDWR | O_CREAT) else { return nil }
+    return lease.lock() == 0 ? lease : nil
   }
 
   // MARK: Reading
@@ -80,43 +78,44 @@ final class OutboxJournal: Sendable {
   /// Reads what other processes have added.
   func catchUp() throws(HTTPError) -> News {
     // Usually nothing has changed.
-    if state.withLock({ $0.file != nil && Self.isUnchanged(path, $0) }) { return News() }
+    if state.withLock({ Self.unchanged($0) }) != nil { return News() }
     return try locked { state throws(HTTPError) in
       _ = try catchUp(&state)
       return state.takeNews()
     }
   }
 
-  private static func isUnchanged(_ path: String, _ state: State) -> Bool {
-    guard let facts = DiskCalls.facts(path) else { return false }
-    return facts.inode == state.inode && facts.size == state.end && state.news.isEmpty
+  /// The file, unless it contains changes that were not reported, or is no longer the journal.
+  private static func unchanged(_ state: State) -> OpenFile? {
+    guard let file = state.file, file.isInPlace, file.facts?.size == state.end, state.news.isEmpty else { return nil }
+    return file
   }
 
   /// Reads the file to its end, and returns it.
   private func catchUp(_ state: inout State) throws(HTTPError) -> OpenFile {
     let file = try current(&state)
     if state.hasRefused { try cut(file, &state) }
-    guard let size = file.facts?.size else { throw PrivateFile.error("cannot be examined", path, errno) }
-    while state.end < size {
-      if let record = try state.frames.frame(file, at: state.end) {
-        let span = state.end..<(state.end + Int64(OutboxFrames.frameHead + record.count))
-        if let record = OutboxRecord(record) {
-          state.news.changes.append(OutboxChange(record, span))
-        } else {
-          state.news.damaged += 1
-        }
-        state.end = span.upperBound
-      } else if let next = try state.frames.next(file, after: state.end) {
-        state.news.damaged += 1
-        state.end = next
-      } else {
-        // No process writes now. A killed process left an unfinished record, which it never confirmed; or the end is
-        // damaged, and nothing comes after it.
-        if try !state.frames.isTorn(file, at: state.end) { state.news.damaged += 1 }
-        state.hasRefused = true
-        break
+    var lines = OutboxLines(file, from: state.end)
+    var isDamaged = false
+    while let (bytes, span) = try lines.next() {
+      guard let line = OutboxLine(bytes) else {
+        isDamaged = true
+        continue
       }
+      if isDamaged { state.news.damaged += 1 }
+      isDamaged = false
+      if let change = line.change?.placed(at: span) {
+        state.news.changes.append(change)
+      } else {
+        state.news.damaged += 1
+      }
+      state.end = span.upperBound
     }
+    // No process writes now. A killed process left an unfinished line, which it never confirmed; or the end is damaged,
+    // and nothing comes after it.
+    if isDamaged { state.news.damaged += 1 }
+    guard let size = file.facts?.size else { throw PrivateFile.error("cannot be examined", path, errno) }
+    state.hasRefused = size > state.end
     if state.hasRefused { try cut(file, &state) }
     return file
   }
@@ -129,71 +128,74 @@ final class OutboxJournal: Sendable {
 
   /// The file that has the journal's name now, opened if necessary.
   private func current(_ state: inout State) throws(HTTPError) -> OpenFile {
-    if let file = state.file, DiskCalls.facts(path)?.inode == state.inode { return file }
+    if let file = state.file, file.isInPlace { return file }
     let parent = try ParentFolder(of: path, by: calls)
     guard let file = OpenFile.at(path, O_RDWR | O_CREAT) else {
       throw PrivateFile.error("cannot be opened", path, errno)
     }
     let facts = try file.check()
-    state.frames = try frames(of: file, size: facts.size, in: parent)
+    let head = try head()
+    if try isNew(file, facts.size, head) {
+      try file.put(head, at: 0)
+      try file.sync()
+      try parent.sync()
+    }
     if state.file != nil { state.news = News(isAnew: true) }
-    (state.file, state.inode, state.end) = (file, facts.inode, OutboxFrames.headLength)
-    state.hasRefused = false
+    (state.file, state.end, state.hasRefused) = (file, Int64(head.count), false)
     return file
   }
 
-  /// Reads the head of the file, or writes it if the file is new.
-  private func frames(of file: OpenFile, size: Int64, in parent: ParentFolder) throws(HTTPError) -> OutboxFrames {
-    switch size < OutboxFrames.headLength ? .empty : try OutboxFrames.beginning(file) {
-    case .journal(let frames): return frames
-    case .empty:
-      let frames = OutboxFrames(mark: UInt64.random(in: .min ... .max))
-      try begin(file, frames)
-      try parent.sync()
-      return frames
-    case .newer(let version):
-      throw HTTPError(.file, "\(DiskCalls.shown(path)) is of version \(version), which is not known here")
-    case .none:
-      throw HTTPError(
-        .file, "\(DiskCalls.shown(path)) is not the journal of an outbox, or damaged at its beginning")
-    }
-  }
+  private static let version = 1
 
-  private func begin(_ file: OpenFile, _ frames: OutboxFrames) throws(HTTPError) {
-    try file.put(frames.head, at: 0)
-    try file.sync()
+  private func head() throws(HTTPError) -> Data { try OutboxLine(.began(version: Self.version)).bytes }
+
+  /// Whether nothing was written to the file; throws if it is not a journal that this version can read.
+  private func isNew(_ file: OpenFile, _ size: Int64, _ head: Data) throws(HTTPError) -> Bool {
+    let bytes = try file.read(at: 0, count: head.count)
+    // With zeros, only the name of the file has reached the disk.
+    if bytes.count < head.count || size == head.count && bytes.allSatisfy({ $0 == 0 }) { return true }
+    // Heads of other versions may have other lengths.
+    var lines = OutboxLines(file, from: 0)
+    if let (line, _) = try lines.next(), case .began(let version)? = OutboxLine(line)?.change {
+      guard version != Self.version else { return false }
+      throw HTTPError(.file, "\(DiskCalls.shown(path)) is of version \(version), which is not known here")
+    }
+    // The head may be damaged.
+    lines = OutboxLines(file, from: Int64(head.count))
+    if let (line, _) = try lines.next(), OutboxLine(line) != nil { return false }
+    throw HTTPError(.file, "\(DiskCalls.shown(path)) is not the journal of an outbox, or damaged at its beginning")
   }
 
   /// Reads a request from the journal; `nil` if it no longer exists.
   ///
   /// After an error, reading it again may succeed.
-  func request(of entry: OutboxEntry) throws(HTTPError) -> OutboxRequest? {
+  func contents(of entry: OutboxEntry) throws(HTTPError) -> OutboxContents? {
     try state.withLock { state throws(HTTPError) in
-      guard let file = state.file, let bytes = try state.frames.frame(file, at: entry.span.lowerBound),
-        case .submitted(let request)? = OutboxRecord(bytes), request.id == entry.id
-      else { return nil }
-      return request
+      guard let file = state.file else { return nil }
+      return try Self.line(of: entry, in: file)?.request
     }
+  }
+
+  private static func line(of entry: OutboxEntry, in file: OpenFile) throws(HTTPError) -> OutboxLine? {
+    let bytes = try file.read(at: entry.span.lowerBound, count: Int(entry.lineBytes))
+    guard let line = OutboxLine(bytes.dropFirst().dropLast()), line.change?.id == entry.id else { return nil }
+    return line
   }
 
   // MARK: Writing
 
-  /// Appends all records or none; returns all new changes, including these.
+  /// Appends all lines or none; returns all new changes, including these.
   ///
-  /// The records are synced if they must survive a sudden stop of the machine.
-  func append(_ records: [[UInt8]], isSynced: Bool) throws(HTTPError) -> News {
+  /// The lines are synced if they must survive a sudden stop of the machine.
+  func append(_ lines: [OutboxLine], isSynced: Bool) throws(HTTPError) -> News {
     try locked { state throws(HTTPError) in
       let file = try catchUp(&state)
       let start = state.end
-      var changes: [OutboxChange] = []
-      var bytes: [UInt8] = []
-      for record in records {
-        let frame = state.frames.frame(record)
+      var bytes = Data()
+      let changes = lines.compactMap { line in
         let place = start + Int64(bytes.count)
-        if let read = OutboxRecord(record) {
-          changes.append(OutboxChange(read, place..<(place + Int64(frame.count))))
-        }
-        bytes += frame
+        bytes += line.bytes
+        return line.change?.placed(at: place..<(start + Int64(bytes.count)))
       }
       do throws(HTTPError) {
         try file.put(bytes, at: start)
@@ -210,51 +212,29 @@ final class OutboxJournal: Sendable {
     }
   }
 
-  /// Rewrites the journal with the records that are still needed, in order.
+  /// Rewrites the journal with the lines that are still needed, in order.
   ///
-  /// All records in the file must be known. Returns the new places of the requests, or `nil` if another process has
-  /// added records. After an error the journal is unchanged.
+  /// All lines in the file must be known. Returns the new places of the requests, or `nil` if another process has
+  /// added lines. After an error the journal is unchanged.
   func compact(_ entries: [OutboxEntry]) throws(HTTPError) -> [UUID: Range<Int64>]? {
     try locked { state throws(HTTPError) in
-      guard Self.isUnchanged(path, state), let old = state.file else { return nil }
-      let new = path + ".new"
-      unlink(new)
-      guard let file = OpenFile.at(new, O_RDWR | O_CREAT | O_EXCL) else {
-        throw PrivateFile.error("cannot be made", new, errno)
-      }
-      do throws(HTTPError) {
-        var spans: [UUID: Range<Int64>] = [:]
-        var end = OutboxFrames.headLength
-        try begin(file, state.frames)
+      guard let old = Self.unchanged(state) else { return nil }
+      var spans: [UUID: Range<Int64>] = [:]
+      let head = try head()
+      var end = Int64(head.count)
+      state.file = try PrivateFile.replace(path, calls: calls) { file throws(HTTPError) in
+        try file.put(head, at: 0)
         for entry in entries {
-          // Damaged records are lost already; records that cannot be read now are not.
-          guard let record = try state.frames.frame(old, at: entry.span.lowerBound) else { continue }
-          var bytes = state.frames.frame(record)
-          spans[entry.id] = end..<(end + Int64(bytes.count))
-          for note in entry.notes { bytes += state.frames.frame(note.bytes) }
+          // Damaged lines are lost already; lines that cannot be read now are not.
+          guard let line = try Self.line(of: entry, in: old) else { continue }
+          let bytes = try line.replacing(.submitted(entry)).bytes
           try file.put(bytes, at: end)
+          spans[entry.id] = end..<(end + Int64(bytes.count))
           end += Int64(bytes.count)
         }
-        try file.sync()
-        guard let inode = file.facts?.inode else { throw PrivateFile.error("cannot be examined", new, errno) }
-        try PrivateFile.rename(new, to: path, calls: calls)
-        (state.file, state.inode, state.end) = (OpenFile(descriptor: file.descriptor, path: path), inode, end)
-        return spans
-      } catch {
-        unlink(new)
-        throw error
       }
+      state.end = end
+      return spans
     }
-  }
-}
-
-extension OutboxEntry {
-  /// The records that restore its state after its submission.
-  var notes: [OutboxRecord] {
-    var notes: [OutboxRecord] = []
-    if let revivedAt { notes.append(.revived(id, at: revivedAt)) }
-    if attempts > 0 { notes.append(.attempted(id, attempts)) }
-    if let death { notes.append(.died(id, at: death.date, death.failure)) }
-    return notes
   }
 }

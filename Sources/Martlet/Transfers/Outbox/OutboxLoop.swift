@@ -15,9 +15,9 @@ actor OutboxLoop {
   private let timeline: Timeline
   private var table: OutboxTable
   /// The system's lock of the sending process; released when the process ends, however it ends.
-  private var lease: DiskDescriptor?
+  private var lease: OpenFile?
   /// Outcomes that are not written yet: even with a full disk nothing is sent twice.
-  private var unwritten: [OutboxRecord] = []
+  private var unwritten: [OutboxChange] = []
   /// `nil` until the first report.
   private var network: ConnectivityState?
   /// The time after which a missing report counts as unknown.
@@ -92,13 +92,11 @@ actor OutboxLoop {
   private func pause(_ version: Int) async {
     let now = timeline.now()
     let next = maySend ? table.nextTurn(after: now).map { $0 - now } : nil
-    await withTaskGroup(of: Void.self) { [core, timeline] group in
-      group.addTask { await core.signal.wait(after: version) }
-      group.addTask { try? await timeline.watch(Self.watchPause) }
-      if let next { group.addTask { try? await timeline.pause(next) } }
-      await group.next()
-      group.cancelAll()
-    }
+    var ends: [@Sendable () async throws -> Void] = [
+      { [core] in await core.signal.wait(after: version) }, { [timeline] in try await timeline.watch(Self.watchPause) },
+    ]
+    if let next { ends.append { [timeline] in try await timeline.pause(next) } }
+    try? await race(ends)
   }
 
   /// Reads what others have added, and becomes the sender if there is none.
@@ -107,7 +105,7 @@ actor OutboxLoop {
       take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
       if !core.isClosing { try await seekLease() }
     } catch {
-      core.tell(.problem(error))
+      core.events.yield(.problem(error))
     }
   }
 
@@ -156,22 +154,20 @@ actor OutboxLoop {
     for change in news.changes { table.apply(change) }
   }
 
-  /// Writes records, and applies their changes.
-  private func write(_ records: [OutboxRecord], isSynced: Bool) async throws {
-    take(
-      try await onFileQueue { [journal] () throws(HTTPError) in
-        try journal.append(records.map(\.bytes), isSynced: isSynced)
-      })
+  /// Writes lines, and applies their changes.
+  private func write(_ lines: [OutboxLine], isSynced: Bool) async throws {
+    take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.append(lines, isSynced: isSynced) })
   }
 
   // MARK: Messages
 
   private func take(_ messages: [OutboxCore.Message]) async {
-    var submissions: [(OutboxRequest, OneShot<Void>)] = []
+    var submissions: [(line: OutboxLine, done: Promise<Void>)] = []
     var bytes = table.bytes
     for message in messages {
       switch message {
-      case .submit(let request, let length, let done):
+      case .submit(let line, let done):
+        let length = line.storedBytes
         if core.isClosing {
           core.refuse(message)
         } else if bytes + length > options.maximumBytes {
@@ -179,9 +175,9 @@ actor OutboxLoop {
           done.resolve(.failure(HTTPError(.queue, problem)))
         } else {
           bytes += length
-          submissions.append((request, done))
+          submissions.append((line, done))
         }
-      case .command(let command, let done): await obey(command, done)
+      case .change(let change, let done): await obey(change, done)
       case .list(let done): done.resolve(.success(await deadLetters()))
       case .ended(let entry, let verdict): note(entry, verdict)
       case .network(let state):
@@ -194,13 +190,13 @@ actor OutboxLoop {
     await write(submissions)
   }
 
-  private func write(_ submissions: [(OutboxRequest, OneShot<Void>)]) async {
+  private func write(_ submissions: [(line: OutboxLine, done: Promise<Void>)]) async {
     guard !submissions.isEmpty else { return }
     do {
-      try await write(submissions.map { .submitted($0.0) }, isSynced: true)
+      try await write(submissions.map(\.line), isSynced: true)
       publish()
-      for (request, done) in submissions {
-        core.tell(.submitted(request.id))
+      for (line, done) in submissions {
+        if let id = line.change?.id { core.events.yield(.submitted(id)) }
         done.resolve(.success(()))
       }
     } catch {
@@ -211,37 +207,30 @@ actor OutboxLoop {
   /// Writes the outcomes of requests; body files are removed when the outcomes are synced.
   private func writeUnwritten() async {
     guard !unwritten.isEmpty else { return }
-    let files = unwritten.compactMap { record in
-      switch record {
-      case .delivered(let id), .removed(let id): table.entries[id]?.bodyLength == nil ? nil : id
-      default: nil
-      }
-    }
+    let files = unwritten.compactMap(goneFile)
     do {
-      try await write(unwritten, isSynced: !files.isEmpty)
+      try await write(unwritten.map { change throws(HTTPError) in try OutboxLine(change) }, isSynced: !files.isEmpty)
       unwritten = []
       await onFileQueue { [folder = journal.folder] in for id in files { OutboxBody.remove(id, in: folder) } }
     } catch {
-      core.tell(.problem(error))
+      core.events.yield(.problem(error))
     }
   }
 
-  private func obey(_ command: OutboxCore.Command, _ done: OneShot<Bool>) async {
-    let record: OutboxRecord
-    switch command {
-    case .revive(let id):
-      guard table.entries[id]?.death != nil else { return _ = done.resolve(.success(false)) }
-      record = .revived(id, at: core.now)
-    case .remove(let id):
-      guard table.entries[id] != nil, !table.sending.contains(id) else { return _ = done.resolve(.success(false)) }
-      record = .removed(id)
-    }
-    let file = table.entries[record.id]?.bodyLength == nil ? nil : record.id
+  /// The request whose body file a change makes useless.
+  private func goneFile(_ change: OutboxChange) -> UUID? {
+    if case .gone(let id) = change, table.entries[id]?.bodyLength != nil { id } else { nil }
+  }
+
+  private func obey(_ change: OutboxChange, _ done: Promise<Bool>) async {
+    let entry = change.id.flatMap { table.entries[$0] }
+    let isPossible =
+      if case .gone(let id) = change { entry != nil && !table.sending.contains(id) } else { entry?.death != nil }
+    guard isPossible else { return _ = done.resolve(.success(false)) }
+    let file = goneFile(change)
     do {
-      try await write([record], isSynced: true)
-      if case .removed = record, let file {
-        await onFileQueue { [folder = journal.folder] in OutboxBody.remove(file, in: folder) }
-      }
+      try await write([OutboxLine(change)], isSynced: true)
+      if let file { await onFileQueue { [folder = journal.folder] in OutboxBody.remove(file, in: folder) } }
       publish()
       done.resolve(.success(true))
     } catch {
@@ -253,56 +242,48 @@ actor OutboxLoop {
     let dead = table.entries.values.filter { $0.death != nil }.sorted { $0.submittedAt < $1.submittedAt }
     return await onFileQueue { [journal] in
       dead.compactMap { entry in
-        guard let death = entry.death, let stored = try? journal.request(of: entry) else { return nil }
+        guard let death = entry.death, let contents = try? journal.contents(of: entry) else { return nil }
         return Outbox.DeadLetter(
-          id: entry.id, request: stored.request(in: journal.folder), key: entry.key, failure: death.failure,
-          attempts: entry.attempts, submittedAt: entry.submittedAt, diedAt: death.date)
+          id: entry.id, request: contents.request(entry, in: journal.folder), key: entry.key, failure: death.failure,
+          attempts: Int(entry.attempts), submittedAt: entry.submittedAt, diedAt: death.date)
       }
     }
   }
 
   // MARK: Delivering
 
-  /// The request to send, or the verdict on one that cannot be read.
-  private enum Reading: Sendable {
-    case request(HTTPRequest)
-    case verdict(OutboxVerdict)
-  }
-
-  private func read(_ entries: [OutboxEntry]) async -> [(OutboxEntry, Reading)] {
+  private func read(_ entries: [OutboxEntry]) async -> [(OutboxEntry, Result<HTTPRequest, OutboxVerdict>)] {
     guard !entries.isEmpty else { return [] }
-    return await onFileQueue { [journal] in entries.map { ($0, Self.read($0, journal)) } }
-  }
-
-  private static func read(_ entry: OutboxEntry, _ journal: OutboxJournal) -> Reading {
-    do throws(HTTPError) {
-      guard let stored = try journal.request(of: entry) else {
-        return .verdict(.dead(.unreadable("it cannot be read any more")))
-      }
-      if let length = entry.bodyLength {
-        switch OutboxBody.isWhole(entry.id, in: journal.folder, length: length) {
-        case true?: break
-        case false?: return .verdict(.dead(.unreadable("the file of its body is gone, or another one")))
-        case nil:
-          return .verdict(.later(.unreadable("the file of its body cannot be read"), isCounted: false, asked: nil))
-        }
-      }
-      return .request(stored.request(in: journal.folder))
-    } catch {
-      return .verdict(.later(.unreadable("the journal cannot be read"), isCounted: false, asked: nil))
+    return await onFileQueue { [journal] in
+      entries.map { entry in (entry, Result { () throws(OutboxVerdict) in try Self.read(entry, journal) }) }
     }
   }
 
-  private func start(_ group: inout DiscardingTaskGroup, _ entries: [(OutboxEntry, Reading)]) {
+  /// The request to send; throws the verdict on one that cannot be read.
+  private static func read(_ entry: OutboxEntry, _ journal: OutboxJournal) throws(OutboxVerdict) -> HTTPRequest {
+    let contents: OutboxContents?
+    do {
+      contents = try journal.contents(of: entry)
+    } catch {
+      throw .later(.unreadable("the journal cannot be read"), isCounted: false, asked: nil)
+    }
+    guard let contents else { throw .dead(.unreadable("it cannot be read any more")) }
+    switch entry.bodyLength.map({ OutboxBody.isWhole(entry.id, in: journal.folder, length: $0) }) {
+    case nil, true??: return contents.request(entry, in: journal.folder)
+    case false??: throw .dead(.unreadable("the file of its body is gone, or another one"))
+    case .some(nil): throw .later(.unreadable("the file of its body cannot be read"), isCounted: false, asked: nil)
+    }
+  }
+
+  private func start(
+    _ group: inout DiscardingTaskGroup, _ entries: [(OutboxEntry, Result<HTTPRequest, OutboxVerdict>)]
+  ) {
     for (entry, reading) in entries {
-      if isTooOld(entry) {
-        core.post(.ended(entry, .dead(.expired)))
-        continue
-      }
       switch reading {
-      case .request(let request):
+      case _ where isTooOld(entry): core.post(.ended(entry, .dead(.expired)))
+      case .success(let request):
         group.addTask { [core] in core.post(.ended(entry, await core.deliver(request))) }
-      case .verdict(let verdict): core.post(.ended(entry, verdict))
+      case .failure(let verdict): core.post(.ended(entry, verdict))
       }
     }
   }
@@ -314,9 +295,9 @@ actor OutboxLoop {
     case .delivered(let status):
       table.hasAnswered(entry.host, now: now)
       // It may have been removed in the meantime, or another program has changed the folder.
-      if table.entries[entry.id] != nil { unwritten.append(.delivered(entry.id)) }
+      if table.entries[entry.id] != nil { unwritten.append(.gone(entry.id)) }
       delivered += 1
-      core.tell(.delivered(entry.id, status))
+      core.events.yield(.delivered(entry.id, status))
     case .dead(let failure): bury(entry.id, failure)
     case .refused(let status):
       table.hasAnswered(entry.host, now: now)
@@ -335,17 +316,14 @@ actor OutboxLoop {
   private func later(
     _ entry: OutboxEntry, _ failure: Outbox.Failure, _ isCounted: Bool, _ asked: Duration?, _ now: Duration
   ) {
-    let attempts = (table.entries[entry.id]?.attempts ?? entry.attempts) + 1
+    let attempts = Int(table.entries[entry.id]?.attempts ?? entry.attempts) + 1
     let pause = table.hasFailed(
       entry.host, now: now, asked: asked, options, random: core.client.settings.configuration.random())
-    if isCounted, attempts >= options.maximumAttempts || isTooOld(entry) {
-      unwritten.append(.attempted(entry.id, attempts))
-      bury(entry.id, failure)
-    } else if isTooOld(entry) {
+    if isCounted { unwritten.append(.attempted(entry.id, UInt32(clamping: attempts))) }
+    if isTooOld(entry) || isCounted && attempts >= options.maximumAttempts {
       bury(entry.id, failure)
     } else {
-      if isCounted { unwritten.append(.attempted(entry.id, attempts)) }
-      core.tell(.failed(entry.id, failure, delay: pause))
+      core.events.yield(.failed(entry.id, failure, delay: pause))
     }
   }
 
@@ -355,16 +333,16 @@ actor OutboxLoop {
   }
 
   private func bury(_ id: UUID, _ failure: Outbox.Failure) {
-    unwritten.append(.died(id, at: core.now, failure))
-    core.tell(.died(id, failure))
+    unwritten.append(.died(id, OutboxEntry.Death(date: core.now, failure: failure)))
+    core.events.yield(.died(id, failure))
   }
 
   // MARK: The journal
 
-  /// Removes records that are no longer needed.
+  /// Removes lines that are no longer needed.
   private func compact() async {
     let length = journal.length
-    guard lease != nil, length > compactedLength + options.compactBytes, length > 2 * table.frameBytes else { return }
+    guard lease != nil, length > compactedLength + options.compactBytes, length > 2 * table.lineBytes else { return }
     let entries = table.entries.values.sorted { $0.turn < $1.turn }
     do {
       let spans = try await onFileQueue { [journal] () throws(HTTPError) in try journal.compact(entries) }
@@ -375,7 +353,7 @@ actor OutboxLoop {
     } catch {
       // Not again immediately: the result would be the same.
       compactedLength = length
-      core.tell(.problem(error))
+      core.events.yield(.problem(error))
     }
   }
 }

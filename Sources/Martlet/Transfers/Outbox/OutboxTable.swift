@@ -1,54 +1,5 @@
-import MartletBase
 import Foundation
-
-/// The state of a request without its contents.
-struct OutboxEntry: Equatable, Sendable {
-  let id: UUID
-  let key: String?
-  let host: String
-  /// The length of its body file, or `nil` without one.
-  let bodyLength: Int64?
-  /// The position of its frame in the journal.
-  var span: Range<Int64>
-  /// Its position in the order: where it was submitted or revived.
-  var turn: Int64
-  let submittedAt: Date
-  var revivedAt: Date?
-  var attempts = 0
-  var death: Death?
-
-  struct Death: Equatable, Sendable {
-    var date: Date
-    var failure: Outbox.Failure
-  }
-
-  var bytes: Int64 { span.upperBound - span.lowerBound + (bodyLength ?? 0) }
-}
-
-/// A change of the state, in the order of the journal.
-enum OutboxChange: Equatable, Sendable {
-  case submitted(OutboxEntry)
-  case attempted(UUID, Int)
-  /// Delivered or removed.
-  case gone(UUID)
-  case died(UUID, OutboxEntry.Death)
-  case revived(UUID, at: Date, turn: Int64)
-
-  init(_ record: OutboxRecord, _ span: Range<Int64>) {
-    switch record {
-    case .submitted(let request):
-      let host = (try? AbsoluteURL.parse(request.url))?.origin.description ?? request.url
-      self = .submitted(
-        OutboxEntry(
-          id: request.id, key: request.key, host: host, bodyLength: request.body.fileLength, span: span,
-          turn: span.lowerBound, submittedAt: request.submittedAt))
-    case .attempted(let id, let count): self = .attempted(id, count)
-    case .delivered(let id), .removed(let id): self = .gone(id)
-    case .died(let id, let date, let failure): self = .died(id, OutboxEntry.Death(date: date, failure: failure))
-    case .revived(let id, let date): self = .revived(id, at: date, turn: span.lowerBound)
-    }
-  }
-}
+import MartletBase
 
 /// Schedules requests: those with the same key in order, hosts in turns, none while its host is delayed.
 struct OutboxTable {
@@ -70,7 +21,7 @@ struct OutboxTable {
   private(set) var bytes: Int64 = 0
   private(set) var dead = 0
   /// The bytes of the journal that are still needed.
-  private(set) var frameBytes: Int64 = 0
+  private(set) var lineBytes: Int64 = 0
 
   init(_ limits: RequestQueue.Limits) { self.limits = limits }
 
@@ -80,11 +31,12 @@ struct OutboxTable {
 
   mutating func apply(_ change: OutboxChange) {
     switch change {
+    case .began: break
     case .submitted(let entry):
       guard entries[entry.id] == nil else { return }
       entries[entry.id] = entry
       count(entry, 1)
-      enqueue(entry)
+      if entry.death == nil { enqueue(entry) } else { dead += 1 }
     case .attempted(let id, let count): entries[id]?.attempts = count
     case .gone(let id): remove(id)
     case .died(let id, let death):
@@ -108,11 +60,11 @@ struct OutboxTable {
   /// Running requests continue, and hosts keep their delays.
   mutating func forget() {
     (entries, lanes, turns) = ([:], [:], FirstInFirstOut())
-    (bytes, frameBytes, dead) = (0, 0, 0)
+    (bytes, lineBytes, dead) = (0, 0, 0)
     for name in hosts.keys { hosts[name]?.ready = FirstInFirstOut() }
   }
 
-  /// Updates the positions of frames after the journal was rewritten.
+  /// Updates the positions of requests after the journal was rewritten.
   mutating func move(_ spans: [UUID: Range<Int64>]) {
     for id in entries.keys {
       if let span = spans[id] {
@@ -133,7 +85,7 @@ struct OutboxTable {
 
   private mutating func count(_ entry: OutboxEntry, _ sign: Int64) {
     bytes += sign * entry.bytes
-    frameBytes += sign * (entry.span.upperBound - entry.span.lowerBound)
+    lineBytes += sign * entry.lineBytes
   }
 
   /// Appends a request after all others with the same key.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The consequence of a delivery attempt.
-enum OutboxVerdict: Equatable, Sendable {
+enum OutboxVerdict: Error, Equatable {
   case delivered(HTTPStatus)
   /// Retry later. `isCounted` if a server was involved; `asked` is the delay that the server requested.
   case later(Outbox.Failure, isCounted: Bool, asked: Duration?)

@@ -18,19 +18,19 @@ final class QueueCore: CallObserver {
     var cancelled: Set<RequestID> = []
     /// Ends to report in order; reporting one may cause others.
     var ends = FirstInFirstOut<(RequestID, RequestEvent.End)>()
-    var isTelling = false
-    var isStarting = false
+    var isProceeding = false
+    /// Whether the end of the queue was reported.
+    var isOver = false
     /// The number of `cancelAll()` calls in progress, during which nothing is started.
     var cancelling = 0
-    var events: [Int: AsyncStream<RequestQueue.Event>.Continuation] = [:]
-    var progress: [Int: AsyncStream<RequestQueue.Progress>.Continuation] = [:]
-    var nextWatcher = 0
   }
 
   let client: ClientCore
   private let onFailure: RequestQueue.FailurePolicy
   private let kind: RequestQueue.Progress.Kind
   private let finished = ChangeSignal()
+  let events = Broadcast<RequestQueue.Event>()
+  private let progress = Broadcast<RequestQueue.Progress>()
   private let state: Locked<State>
 
   init(
@@ -50,7 +50,7 @@ final class QueueCore: CallObserver {
     endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
     work: @escaping @Sendable (Call) async throws -> Output
   ) -> RequestHandle<Output> {
-    let result = SharedResult<Output>()
+    let result = Promise<Output>()
     let again: @Sendable (RequestID?) -> RequestHandle<Output> = { [self] id in
       add(
         request, options: options, priority: priority, after: predecessors, endpoint: endpoint, retryOf: id, work: work)
@@ -61,7 +61,7 @@ final class QueueCore: CallObserver {
         request, options: options, endpoint: endpoint, retryOf: retryOf, isManaged: true, isHeld: true, observer: self)
     } catch {
       result.resolve(.failure(error))
-      return RequestHandle(refused: request, error, retryOf: retryOf, result, again)
+      return RequestHandle(RefusedRequest(retryOf: retryOf, request: request, error: error), result, again)
     }
     call.abortSource.onAbort { result.resolve(.failure($0)) }
     let measure = kind == .accurate && call.request.method == .get ? enqueueMeasure(call, options) : nil
@@ -77,7 +77,7 @@ final class QueueCore: CallObserver {
     let problem: HTTPError? = state.withLock { state in
       guard !state.isFinishing else { return HTTPError(.queue, "the queue is finished and takes no new requests") }
       do throws(QueueTable.Problem) {
-        try state.table.add(call.id, host: call.host, priority: priority, after: predecessors)
+        try state.table.add(call.id, host: call.first.url.host, priority: priority, after: predecessors)
       } catch {
         return error.error
       }
@@ -88,8 +88,7 @@ final class QueueCore: CallObserver {
     }
     // An end that has already happened is reported, too.
     if let problem { call.abort(problem) } else { call.onSettled { [self] in ended(call) } }
-    tellProgress()
-    startReady()
+    proceed()
   }
 
   func add(_ predecessor: RequestID, before id: RequestID) throws -> Bool {
@@ -111,7 +110,8 @@ final class QueueCore: CallObserver {
     let id = ClientCore.nextID()
     let isAdded = state.withLock { state in
       // A request without predecessors can always be added.
-      guard !state.isFinishing, (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else {
+      guard !state.isFinishing, (try? state.table.add(id, host: call.first.url.host, priority: .max, after: [])) != nil
+      else {
         return false
       }
       state.launches[id] = { [self, request, asked] in startMeasure(id, of: call, request, asked) }
@@ -139,9 +139,7 @@ final class QueueCore: CallObserver {
       else { return }
       state.tally.expect(length, of: request)
     }
-    tellProgress()
-    startReady()
-    tellFinish()
+    proceed()
   }
 
   // MARK: Running
@@ -150,32 +148,36 @@ final class QueueCore: CallObserver {
 
   func resume() {
     state.withLock { $0.isPaused = false }
-    startReady()
+    proceed()
   }
 
   /// Lets the remaining requests run, because a released queue cannot be resumed.
   func release() {
     state.withLock { $0.isReleased = true }
     resume()
-    tellFinish()
   }
 
-  /// Starts all requests that may start; not recursively, because any number may be refused at once.
-  private func startReady() {
-    let isFirst = state.withLock { state in
-      defer { state.isStarting = true }
-      return !state.isStarting
-    }
+  /// Reports ends and progress, starts all requests that may start, and reports the end of the queue.
+  ///
+  /// Not recursively: a chain of thousands of requests would need thousands of stack frames. The first thread that
+  /// comes also takes the steps of the others.
+  private func proceed() {
+    let isFirst = state.withLock { !exchange(&$0.isProceeding, with: true) }
     guard isFirst else { return }
-    while let launch = nextLaunch() { launch() }
+    while let step = nextStep() { step() }
   }
 
-  private func nextLaunch() -> (@Sendable () -> Void)? {
+  private func nextStep() -> (@Sendable () -> Void)? {
     state.withLock { state in
+      tellProgress(&state)
+      if let (id, end) = state.ends.popFirst() { return { [self] in tell(id, end) } }
       while !state.isPaused, state.cancelling == 0, let id = state.table.start() {
         if let launch = state.launches.removeValue(forKey: id) { return launch }
       }
-      state.isStarting = false
+      if state.isFinishing || state.isReleased, state.table.count == 0, !exchange(&state.isOver, with: true) {
+        return { [self, last = state.tally.progress] in tellFinish(last) }
+      }
+      state.isProceeding = false
       return nil
     }
   }
@@ -190,7 +192,7 @@ final class QueueCore: CallObserver {
     for call in measures { call.cancel() }
     let count = calls.sorted { $0.id > $1.id }.count { $0.cancel() }
     state.withLock { $0.cancelling -= 1 }
-    startReady()
+    proceed()
     return count
   }
 
@@ -198,43 +200,26 @@ final class QueueCore: CallObserver {
 
   private func ended(_ call: Call) {
     guard case .ended(let end) = call.stage else { return }
-    let isFirst = state.withLock { state in
-      state.ends.append((call.id, end))
-      defer { state.isTelling = true }
-      return !state.isTelling
-    }
-    // Not recursively: a chain of thousands of requests would need thousands of stack frames.
-    guard isFirst else { return }
-    while let (id, end) = nextEnd() { tell(id, end) }
-  }
-
-  private func nextEnd() -> (RequestID, RequestEvent.End)? {
-    state.withLock { state in
-      let next = state.ends.popFirst()
-      state.isTelling = next != nil
-      return next
-    }
+    state.withLock { $0.ends.append((call.id, end)) }
+    proceed()
   }
 
   private func tell(_ id: RequestID, _ end: RequestEvent.End) {
     let isSuccess = if case .succeeded = end { true } else { false }
-    let (streams, doomed, cancelled) = state.withLock { state in
+    let (doomed, cancelled) = state.withLock { state in
       let successors = state.table.end(id, succeeded: isSuccess)
       let doomed = successors.compactMap { state.calls[$0] }
       state.launches[id] = nil
       if state.calls.removeValue(forKey: id) != nil { state.tally.end(id, end) }
       guard state.cancelled.remove(id) == nil, onFailure == .cancelOthers, !isSuccess else {
-        return (Array(state.events.values), doomed, [Call]())
+        return (doomed, [Call]())
       }
       state.cancelled.formUnion(state.calls.keys)
-      return (Array(state.events.values), doomed, Array(state.calls.values))
+      return (doomed, Array(state.calls.values))
     }
-    for stream in streams { stream.yield(.ended(id, end)) }
+    events.yield(.ended(id, end))
     for call in doomed { call.abort(QueueTable.Problem.failed(id).error) }
     for call in cancelled { call.cancel() }
-    tellProgress()
-    startReady()
-    tellFinish()
   }
 
   // MARK: What is told
@@ -242,48 +227,25 @@ final class QueueCore: CallObserver {
   var status: RequestQueue.Progress { state.withLock { $0.tally.progress } }
 
   func call(_ id: RequestID, did event: RequestEvent) {
-    let streams = state.withLock { Array($0.events.values) }
-    for stream in streams { stream.yield(.request(id, event)) }
+    events.yield(.request(id, event))
   }
 
   func call(_ id: RequestID, didMove progress: TransferProgress) {
-    state.withLock { if $0.calls[id] != nil { $0.tally.move(progress, of: id) } }
-    tellProgress()
-  }
-
-  private func tellProgress() {
-    // Under the lock, so that no older value overtakes a newer one; yielding only buffers, and runs no user code.
     state.withLock { state in
-      guard !state.progress.isEmpty, let progress = state.tally.news() else { return }
-      for stream in state.progress.values { stream.yield(progress) }
+      if state.calls[id] != nil { state.tally.move(progress, of: id) }
+      tellProgress(&state)
     }
   }
 
-  func events() -> AsyncStream<RequestQueue.Event> { stream(\.events, .bufferingNewest(4096)) { _ in nil } }
-
-  func progress() -> AsyncStream<RequestQueue.Progress> {
-    stream(\.progress, .bufferingNewest(1)) { $0.tally.progress }
+  /// Reports the progress under the lock, because otherwise an older value could overtake a newer one.
+  ///
+  /// Yielding only buffers, and runs no user code.
+  private func tellProgress(_ state: inout State) {
+    if progress.isWatched, let news = state.tally.news() { progress.yield(news) }
   }
 
-  /// Creates a stream of later elements, until the queue is finished.
-  private func stream<Element: Sendable>(
-    _ watchers: any WritableKeyPath<State, [Int: AsyncStream<Element>.Continuation]> & Sendable,
-    _ policy: AsyncStream<Element>.Continuation.BufferingPolicy, first: @Sendable (State) -> Element?
-  ) -> AsyncStream<Element> {
-    AsyncStream(bufferingPolicy: policy) { continuation in
-      let id: Int? = state.withLock { state in
-        if let element = first(state) { continuation.yield(element) }
-        guard !(state.isFinishing && state.table.count == 0) else { return nil }
-        state.nextWatcher += 1
-        state[keyPath: watchers][state.nextWatcher] = continuation
-        return state.nextWatcher
-      }
-      guard let id else { return continuation.finish() }
-      continuation.onTermination = { [weak self] _ in
-        let removed = self?.state.withLock { $0[keyPath: watchers].removeValue(forKey: id) }
-        _ = removed
-      }
-    }
+  func progressStream() -> AsyncStream<RequestQueue.Progress> {
+    state.withLock { progress.stream(.bufferingNewest(1), first: [$0.tally.progress]) }
   }
 
   // MARK: Finishing
@@ -291,30 +253,13 @@ final class QueueCore: CallObserver {
   func finish() async -> RequestQueue.Summary {
     state.withLock { $0.isFinishing = true }
     resume()
-    tellFinish()
     await finished.wait { state.withLock { $0.table.count == 0 } }
     return status.summary
   }
 
-  private func tellFinish() {
-    typealias Ends = (
-      [AsyncStream<RequestQueue.Event>.Continuation], [AsyncStream<RequestQueue.Progress>.Continuation],
-      RequestQueue.Progress
-    )
-    let ends: Ends? = state.withLock { state in
-      guard state.isFinishing || state.isReleased, state.table.count == 0 else { return nil }
-      defer { (state.events, state.progress) = ([:], [:]) }
-      return (Array(state.events.values), Array(state.progress.values), state.tally.progress)
-    }
-    guard let (events, progress, last) = ends else { return }
-    for stream in events {
-      stream.yield(.finished(last.summary))
-      stream.finish()
-    }
-    for stream in progress {
-      stream.yield(last)
-      stream.finish()
-    }
+  private func tellFinish(_ last: RequestQueue.Progress) {
+    events.finish(.finished(last.summary))
+    progress.finish(last)
     finished.signal()
   }
 }

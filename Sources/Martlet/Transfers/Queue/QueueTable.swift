@@ -23,9 +23,8 @@ struct QueueTable {
   static let maximumOutcomes = 10_000
   /// The outcomes of the last ended requests: whether their successors may start.
   private var outcomes: [RequestID: Bool] = [:]
-  /// Ended requests in order, in a ring whose oldest element is at ``oldest`` once it is full.
-  private var ended: [RequestID] = []
-  private var oldest = 0
+  /// Ended requests, the oldest first.
+  private var ended = FirstInFirstOut<RequestID>()
   private var ready = ReadyHeap()
   /// Ready requests whose host has reached its limit.
   private var parked: [String: ReadyHeap] = [:]
@@ -137,10 +136,8 @@ struct QueueTable {
 
   private mutating func remember(_ id: RequestID, _ succeeded: Bool) {
     outcomes[id] = succeeded
-    guard ended.count == Self.maximumOutcomes else { return ended.append(id) }
-    outcomes[ended[oldest]] = nil
-    ended[oldest] = id
-    oldest = (oldest + 1) % ended.count
+    ended.append(id)
+    if ended.count > Self.maximumOutcomes, let oldest = ended.popFirst() { outcomes[oldest] = nil }
   }
 
   /// Ends a request; unless it succeeded, its successors never start.

@@ -117,10 +117,10 @@ public final class RequestQueue: Sendable {
   /// The progress: the current value, then the newest one after each change.
   ///
   /// The stream ends when all requests have ended, after ``finish()`` or the release of the queue.
-  public var progress: AsyncStream<RequestQueue.Progress> { core.progress() }
+  public var progress: AsyncStream<RequestQueue.Progress> { core.progressStream() }
 
   /// The events of the requests from now on.
   ///
   /// The stream ends when all requests have ended, after ``finish()`` or the release of the queue. A reader that falls more than 4,096 events behind loses the oldest ones.
-  public var events: AsyncStream<RequestQueue.Event> { core.events() }
+  public var events: AsyncStream<RequestQueue.Event> { core.events.stream(.bufferingNewest(4096)) }
 }

@@ -49,7 +49,7 @@ final class OpenCall: Sendable {
 
   /// Reads the next chunk, or returns `nil` at the end, when the call has succeeded.
   func next(_ body: inout ResponseBody.AsyncIterator) async throws -> Data? {
-    try await withTaskCancellationHandler {
+    try await call.awaited {
       do {
         if let piece = try await body.next() { return piece }
       } catch {
@@ -57,8 +57,6 @@ final class OpenCall: Sendable {
       }
       try await succeed()
       return nil
-    } onCancel: {
-      call.abort(CancellationError())
     }
   }
 
@@ -87,18 +85,14 @@ final class OpenCall: Sendable {
     let excerpt = Excerpt(limit)
     if limit > 0 {
       // A body ends with its call, not with the task that reads it.
-      await withTaskCancellationHandler {
-        await withTaskGroup(of: Void.self) { group in
-          group.addTask { [self] in await excerpt.read(response.body) }
-          group.addTask { [self] in
-            guard (try? await call.core.timeline.watch(Self.patience)) != nil else { return }
+      try? await call.awaited {
+        try await race([
+          { [self] in await excerpt.read(response.body) },
+          { [self] in
+            try await call.core.timeline.watch(Self.patience)
             call.abort(call.complete(refusal(kind, message, excerpt.read)))
-          }
-          await group.next()
-          group.cancelAll()
-        }
-      } onCancel: {
-        call.abort(CancellationError())
+          },
+        ])
       }
     }
     return await fail(refusal(kind, message, excerpt.read))
@@ -145,7 +139,7 @@ extension ClientCore {
   {
     try Task.checkCancellation()
     let call = try begin(request, options: options, isManaged: false)
-    return try await withTaskCancellationHandler {
+    return try await call.awaited {
       do {
         if pause > .zero { try await RequestContext(call: call).pause(for: pause) }
         return OpenCall(call, try await opened(call))
@@ -153,8 +147,13 @@ extension ClientCore {
         defer { call.endLeftovers() }
         throw await call.failed(with: error)
       }
-    } onCancel: {
-      call.abort(CancellationError())
     }
+  }
+}
+
+extension Call {
+  /// Performs work of the call; cancelling the task that awaits it aborts the call.
+  func awaited<R>(_ work: () async throws -> R) async throws -> R {
+    try await withTaskCancellationHandler(operation: work) { abort(CancellationError()) }
   }
 }

@@ -46,7 +46,7 @@
       case .cutHead: return cut("the connection ended in the head of the response", .waiting)
       case .refusedAddress(let reason):
         let message = "publicAddressesOnly refuses \(transfer.job.origin.host): \(reason)"
-        call.note(.guards(.refused(message)))
+        call.decided("guards.refused", message)
         return HTTPError(.refusedByGuard, message, phase: .connecting)
       case .bodyFile(let message):
         var error = HTTPError(.file, message, phase: .sending)

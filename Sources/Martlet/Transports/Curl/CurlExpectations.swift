@@ -20,19 +20,32 @@
     func note(_ origin: Origin) { silent.withLock { $0[origin] = true } }
 
     func asks(_ origin: Origin, length: Int64?, _ context: RequestContext) -> Bool {
-      guard let decision = decision(origin, length: length, context) else { return false }
-      context.call.explain(.expectation(decision))
-      if case .sent = decision { return true }
-      return false
-    }
-
-    /// Whether to send the field, or why not; `nil` if there is no reason to.
-    private func decision(_ origin: Origin, length: Int64?, _ context: RequestContext) -> Explanation.Expectation? {
-      if let wish = context.call.options.expectsContinue { return wish ? .sent(.option) : .notSent(.option) }
-      guard let length, length > Self.smallBytes, context.handshake == nil else { return nil }
-      if let idle = context.call.timeouts.idle, idle < Self.smallestIdleLimit { return .notSent(.shortIdleLimit(idle)) }
-      return silent.withLock { $0[origin] == nil }
-        ? .sent(.largeBody(minimum: Self.smallBytes)) : .notSent(.silentServer)
+      let call = context.call
+      let section = "RFC 9110 §10.1.1"
+      func refuses(because reason: Explanation.Reason) -> Bool {
+        call.explain(.init("expectation.notSent", "the body does not wait for 100 Continue", because: reason))
+        return false
+      }
+      if let wish = call.options.expectsContinue {
+        guard wish else { return refuses(because: Explanation.Reason("option", "the option expectsContinue says so")) }
+        let text = "the body waits for 100 Continue, as the option expectsContinue says"
+        call.explain(.init("expectation.sent.option", text, section))
+        return true
+      }
+      guard let length, length > Self.smallBytes, context.handshake == nil else { return false }
+      if let idle = call.timeouts.idle, idle < Self.smallestIdleLimit {
+        let text = "the idle limit of \(idle.shown) could pass meanwhile"
+        return refuses(because: Explanation.Reason("shortIdleLimit", text, section))
+      }
+      guard silent.withLock({ $0[origin] == nil }) else {
+        let text = "the server did not answer Expect: 100-continue before, or refused it"
+        return refuses(because: Explanation.Reason("silentServer", text, section))
+      }
+      call.explain(
+        .init(
+          "expectation.sent.largeBody",
+          "the body waits for 100 Continue, because it is larger than \(Self.smallBytes) bytes", section))
+      return true
     }
   }
 #endif

@@ -33,13 +33,11 @@
 
     private static func check(_ request: HTTPRequest) throws -> (AbsoluteURL, length: Int64?) {
       do {
-        let target = try request.target.resolve(against: nil, adding: request.query)
+        guard let target = request.absoluteURL else { throw InvalidInput("\(request.target) is not a complete URL") }
         guard let body = request.body else { return (target, 0) }
         return (target, try body.check())
-      } catch let error as InvalidInput {
-        throw HTTPError(.invalidRequest, error.message, request: request)
-      } catch let error as InvalidBody {
-        throw HTTPRequest.error(error, of: request)
+      } catch {
+        throw RequestGate.problem(error, of: request)
       }
     }
 

@@ -36,14 +36,17 @@
       let answer = try await transfer.value()
       if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
       guard isRefusal(answer, transfer) else { return StreamedResponse(answer, to: request) }
-      context.call.note(.expectation(.refused))
+      context.call.decided(
+        "expectation.refused",
+        "the server refused the expectation (417), so the request is sent again without it",
+        "RFC 9110 §10.1.1")
       // The body has no reader, and may have no end.
       answer.body.abandon()
       return try await sendUnasked(request, context)
     }
 
     /// Sends the request again, without `Expect: 100-continue`.
-    @inline(never) private func sendUnasked(
+    private func sendUnasked(
       _ request: HTTPRequest, _ context: RequestContext
     ) async throws -> StreamedResponse {
       let transfer = try await makeTransfer(for: request, context, asksLeave: false)
@@ -52,7 +55,7 @@
     }
 
     /// Starts a transfer; returns whether its response is available already.
-    @inline(never) private func start(_ transfer: CurlTransfer) -> Bool {
+    private func start(_ transfer: CurlTransfer) -> Bool {
       willStart?(transfer)
       transfer.watchForAbort()
       if let socket = transfer.startHere() { transfer.awaitAnswer(on: socket) }
@@ -84,9 +87,6 @@
       case waits(Boxed<CurlJob>)
     }
 
-    // The following functions are not inlined: an asynchronous function reserves memory for all of its code while a
-    // request waits.
-
     private func check(_ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool) throws -> CurlJob {
       try CurlLibrary.check()
       if let problem = CurlLibrary.problem { throw request.unsupported(problem) }
@@ -98,7 +98,7 @@
     }
 
     /// Creates the transfer if it need not wait.
-    @inline(never) private func makeTransferAtOnce(
+    private func makeTransferAtOnce(
       for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
     ) throws -> Beginning {
       let job = try check(request, context, asksLeave: asksLeave)
@@ -111,7 +111,7 @@
     }
 
     /// Creates the transfer once its route is known and there is a slot.
-    @inline(never) private func makeTransferLater(
+    private func makeTransferLater(
       for request: HTTPRequest, _ job: CurlJob, _ context: RequestContext
     ) async throws -> CurlTransfer {
       let isDirect = router.isDirect(request, job, context)

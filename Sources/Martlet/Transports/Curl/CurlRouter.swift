@@ -86,7 +86,8 @@
         guard proxy != nil || address != nil || version != .automatic || !sharesConnections else { return nil }
         return CurlRoute(
           proxy: proxy.map { CurlRoute.Proxy($0) }, proxyAuthorization: proxyAuthorization, address: address,
-          version: CurlRoute.Version(version), handshake: context.handshake.map { CurlRoute.Handshake($0) },
+          version: CurlRoute.Version(version),
+          handshake: context.handshake.map { .init(isNTLM: $0.scheme == .ntlm, user: $0.user, password: $0.password) },
           sharesConnections: sharesConnections)
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: request)
@@ -186,12 +187,6 @@
         }
       self.init(
         name: "\(proxy)", kind: kind, address: proxy.address, user: proxy.user, password: proxy.password)
-    }
-  }
-
-  extension CurlRoute.Handshake {
-    init(_ handshake: Handshake) {
-      self.init(isNTLM: handshake.scheme == .ntlm, user: handshake.user, password: handshake.password)
     }
   }
 

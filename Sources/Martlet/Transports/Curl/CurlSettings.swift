@@ -32,37 +32,21 @@
 
   extension CurlTLSSettings {
     init(_ settings: TLSSettings) {
-      let identity: Identity? =
-        switch settings.clientCertificate?.form {
-        case nil: nil
-        case .pem(let certificate, let key): .pem(certificate: certificate.bytes, key: key.bytes)
-        case .pkcs12(let material): .pkcs12(material.bytes)
-        }
+      let identity: Identity? = settings.clientCertificate.map { identity in
+        guard let key = identity.key else { return .pkcs12(identity.certificate.bytes) }
+        return .pem(certificate: identity.certificate.bytes, key: key.bytes)
+      }
       let trust: Trust =
         switch settings.trust {
         case .system: .system
-        case .systemAnd: .systemAnd
-        case .only: .only
+        case .systemAnd(let material): .systemAnd(material.bytes)
+        case .only(let material): .only(material.bytes)
         case .anything: .anything
         }
       self.init(
-        trust: trust, roots: { [trust = settings.trust] in trust.roots },
-        requiresTLS13: settings.minimumVersion != .v1_2, pins: settings.normalizedPins?.joined(separator: ";"),
-        needsEnd: !settings.allowsMissingCloseNotify, identity: identity,
-        password: settings.clientCertificate?.password ?? "")
-    }
-  }
-
-  extension TLSSettings.Trust {
-    /// The roots that replace libcurl's own.
-    ///
-    /// `nil` means libcurl's own, or that the system's roots cannot be read.
-    var roots: Data? {
-      switch self {
-      case .system, .anything: nil
-      case .only(let material): material.bytes
-      case .systemAnd(let material): CurlTLS.systemRoots(and: material.bytes)
-      }
+        trust: trust, requiresTLS13: settings.minimumVersion != .v1_2,
+        pins: settings.normalizedPins?.joined(separator: ";"), needsEnd: !settings.allowsMissingCloseNotify,
+        identity: identity, password: settings.clientCertificate?.password ?? "")
     }
   }
 #endif

@@ -30,7 +30,7 @@
     /// Creates and starts the task; blocks while the queue of all sessions is busy.
     func start(in session: URLSession) {
       guard let job = state.withLock({ $0.transfer?.job }) else { return }
-      var request = URLRequest(url: URL(string: job.url) ?? URL(filePath: "/"))
+      var request = URLRequest(url: URL(string: job.url) ?? AbsoluteURL.localhost.url)
       request.httpMethod = job.method
       let task = session.dataTask(with: request)
       task.delegate = self
@@ -43,10 +43,7 @@
 
     /// Ends the task; blocks as ``start(in:)`` does.
     func end() {
-      let task = state.withLock { state in
-        defer { state = State() }
-        return state.task
-      }
+      let task = state.withLock { exchange(&$0, with: State()).task }
       // The task is not suspended: resuming it leads to another `startLoading` on the work queue.
       task?.resume()
     }
@@ -58,10 +55,7 @@
 
     /// Cancels the transfer, because the session has cancelled the task.
     func stop() {
-      let transfer = state.withLock { state in
-        defer { state = State() }
-        return state.transfer
-      }
+      let transfer = state.withLock { exchange(&$0, with: State()).transfer }
       transfer?.cancel(CancellationError())
     }
   }

@@ -67,7 +67,7 @@
       return CurlLibrary.diagnostics(problem == nil || requiresEngine ? .engine : .system, problem: problem)
     }
 
-    @inline(never) private func systemLoader(_ problem: String) -> URLSessionLoader {
+    private func systemLoader(_ problem: String) -> URLSessionLoader {
       notice.say("Martlet: \(problem); URLSession uses the system's loader, which a server can crash.")
       return system.withLock { system in
         let loader = system ?? URLSessionLoader(settings)

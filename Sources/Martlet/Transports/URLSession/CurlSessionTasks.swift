@@ -53,8 +53,7 @@
       transfer.observer = self
       let hasToTick = state.withLock { state in
         state.new[ObjectIdentifier(transfer)] = transfer
-        defer { state.isTicking = true }
-        return !state.isTicking
+        return !exchange(&state.isTicking, with: true)
       }
       if hasToTick { tick() }
     }
@@ -76,10 +75,7 @@
       queue.async { [self] in
         state.withLock { $0.isClosed = true }
         // Done here, so that the last release does not do it, perhaps on the loop.
-        let session = opened.withLock { opened in
-          defer { opened = nil }
-          return opened
-        }
+        let session = opened.withLock { $0.take() }
         session?.finishTasksAndInvalidate()
       }
     }
@@ -95,8 +91,7 @@
           state.lasting[id] = exchange
           return exchange
         }
-        state.waiting = state.new
-        state.new = [:]
+        state.waiting = exchange(&state.new, with: [:])
         state.isTicking = !state.waiting.isEmpty
         return (exchanges, state.isTicking)
       }

@@ -223,17 +223,10 @@ extension HTTPURLResponse {
   fileprivate static func made(
     _ url: URL, _ status: HTTPStatus, _ version: HTTPVersion?, _ headers: HTTPHeaders
   ) throws -> HTTPURLResponse {
-    var fields: [String: String] = [:]
-    // Fields with one name in different cases are one field.
-    var names: [String: String] = [:]
-    for field in headers {
-      let name = names[field.name.lowercased(), default: field.name]
-      names[name.lowercased()] = name
-      fields[name] = fields[name].map { "\($0), \(field.value)" } ?? field.value
-    }
     guard
       let response = HTTPURLResponse(
-        url: url, statusCode: status.rawValue, httpVersion: version.map { "HTTP/\($0)" }, headerFields: fields)
+        url: url, statusCode: status.rawValue, httpVersion: version.map { "HTTP/\($0)" },
+        headerFields: headers.joined())
     else { throw HTTPError(.protocolViolation, "the response cannot be a HTTPURLResponse") }
     return response
   }

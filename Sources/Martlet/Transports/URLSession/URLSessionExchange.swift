@@ -38,7 +38,7 @@ final class URLSessionExchange: BodyStream.Source {
   static let maximumUnreadBytes = 64 << 20
 
   let wire: URLSessionWire
-  let head = OneShot<StreamedResponse>()
+  let head = Promise<StreamedResponse>()
   private let context: RequestContext
   private let slot: ConnectionSlot
   private let queue: OperationQueue
@@ -189,8 +189,7 @@ final class URLSessionExchange: BodyStream.Source {
   private func deliverHead() {
     let response: HTTPURLResponse? = state.withLock { state in
       guard case .head = state.stage else { return nil }
-      defer { state.held = nil }
-      return state.held
+      return state.held.take()
     }
     guard let response else { return }
     context.exchange.didReceiveStatus(HTTPStatus(rawValue: response.statusCode))

@@ -76,7 +76,7 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, Dia
     queue.addOperation { [self] in
       exchange.start(in: openSession(), bridge)
     }
-    return try await exchange.head.value()
+    return try await exchange.head.take()
   }
 
   private func count(_ change: Int, _ port: Int) {

@@ -31,7 +31,7 @@ struct URLSessionWire: Sendable {
   /// if set.
   init(_ request: HTTPRequest, isIdempotent: Bool? = nil) throws {
     do {
-      let target = try request.target.resolve(against: nil, adding: request.query)
+      guard let target = request.absoluteURL else { throw InvalidInput("\(request.target) is not a complete URL") }
       let content = try Self.content(of: request)
       let length = try content?.check() ?? 0
       self.request = request
@@ -42,10 +42,8 @@ struct URLSessionWire: Sendable {
       }
       fields = Self.fields(of: request, length: length)
       try checkSupport(host: target.host)
-    } catch let error as InvalidInput {
-      throw HTTPError(.invalidRequest, error.message, request: request)
-    } catch let error as InvalidBody {
-      throw HTTPRequest.error(error, of: request)
+    } catch {
+      throw RequestGate.problem(error, of: request)
     }
   }
 
@@ -120,28 +118,34 @@ struct URLSessionWire: Sendable {
     if headers.contains("Range") && !headers.contains("Accept-Encoding") { headers["Accept-Encoding"] = "identity" }
     // Without a body, `Expect` has no meaning (RFC 9110 §10.1.1).
     if length == 0 { headers.remove("Expect") }
-    var names: [String: String] = [:]
-    var fields: [String: String] = [:]
-    for field in headers {
-      let folded = FieldSyntax.lowercased(field.name)
-      let value = String(FieldSyntax.trimmed(field.value))
-      if let name = names[folded], let first = fields[name] {
-        // Only one line per name can be sent (RFC 9110 §5.3, RFC 6265bis §5.8.3).
-        fields[name] = first + (folded == "cookie" ? "; " : ", ") + value
-      } else {
-        names[folded] = field.name
-        fields[field.name] = value
-      }
-    }
+    var fields = headers.joined()
     if length > 0 { fields["Content-Length"] = String(length) }
     #if canImport(FoundationNetworking)
       // A single space removes a field that the loader would add; an empty value would be sent as it is.
       var unwanted = ["Accept", "Accept-Language", "User-Agent", "Expect"]
       if request.method != .get && request.method != .head { unwanted.append("Content-Type") }
-      for name in unwanted where names[FieldSyntax.lowercased(name)] == nil { fields[name] = " " }
+      for name in unwanted where !headers.contains(name) { fields[name] = " " }
       // With its own field the loader would send the body with the chunked coding, despite the length.
       if length > 0 { fields["Transfer-Encoding"] = " " }
     #endif
+    return fields
+  }
+}
+
+extension HTTPHeaders {
+  /// The fields as Foundation takes them: one line per name (RFC 9110 §5.3, RFC 6265bis §5.8.3).
+  ///
+  /// Fields with one name in different cases are one field, with the first spelling.
+  func joined() -> [String: String] {
+    var names: [String: String] = [:]
+    var fields: [String: String] = [:]
+    for field in self {
+      let folded = FieldSyntax.lowercased(field.name)
+      let name = names[folded, default: field.name]
+      let value = String(FieldSyntax.trimmed(field.value))
+      names[folded] = name
+      fields[name] = fields[name].map { $0 + (folded == "cookie" ? "; " : ", ") + value } ?? value
+    }
     return fields
   }
 }

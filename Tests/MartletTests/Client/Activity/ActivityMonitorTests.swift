@@ -8,14 +8,12 @@ import Testing
 @Suite(.hangLimit) struct ActivityMonitorTests {
   struct Broken: Error, Equatable {}
 
-  private static func client(_ transport: StubTransport) -> HTTPClient {
-    HTTPClient.stubbed(transport, clock: TestClock(advancing: .manually)) { $0.retry = .off }
-  }
+  private static let settings: ClientSetting = [.clock(TestClock(advancing: .manually)), .retry(.off)]
 
   // MARK: The state now
 
   @Test func `is idle at first`() {
-    let now = Self.client(StubTransport { _ in .text("x") }).activity.current
+    let now = HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings).activity.current
 
     #expect(now.running.isEmpty && now.waiting.isEmpty && now.adopted.isEmpty && now.byHost.isEmpty)
     #expect(!now.isNetworkInUse)
@@ -25,16 +23,16 @@ import Testing
 
   @Test func `counts started, succeeded, failed and cancelled requests`() async throws {
     let gate = Gate()
-    let client = Self.client(
-      StubTransport { request in
-        switch request.url?.path() {
-        case "/bad": return .status(500)
-        case "/slow":
-          await gate.pass()
-          return .text("late")
-        default: return .text("x")
-        }
-      })
+    let transport = StubTransport { request in
+      switch request.url?.path() {
+      case "/bad": return .status(500)
+      case "/slow":
+        await gate.pass()
+        return .text("late")
+      default: return .text("x")
+      }
+    }
+    let client = HTTPClient.stubbed(transport, Self.settings)
 
     _ = try await client.get("/good")
     _ = try await client.start(.get("/good")).value
@@ -107,7 +105,7 @@ import Testing
 
   // C8
   @Test func `counts tracked work while it runs, even if it throws`() async throws {
-    let client = Self.client(StubTransport { _ in .text("x") })
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings)
     let monitor = client.activity
 
     let value = await monitor.adopt("upload") {
@@ -130,18 +128,20 @@ import Testing
   }
 
   @MainActor @Test func `tracked work stays on its actor`() async {
-    await Self.client(StubTransport { _ in .text("x") }).activity.adopt("work") { MainActor.assertIsolated() }
+    await HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings).activity.adopt("work") {
+      MainActor.assertIsolated()
+    }
   }
 
   // MARK: Waiting for the end
 
   @Test func `waits until requests and tracked work have ended`() async throws {
     let gates = [Gate(), Gate()]
-    let client = Self.client(
-      StubTransport { _ in
-        await gates[0].pass()
-        return .text("x")
-      })
+    let transport = StubTransport { _ in
+      await gates[0].pass()
+      return .text("x")
+    }
+    let client = HTTPClient.stubbed(transport, Self.settings)
     let done = Log<String>()
     let handle = client.start(.get("/"))
     let foreign = Task { await client.activity.adopt("foreign") { await gates[1].pass() } }
@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test func `a cancelled task stops waiting`() async {
-    let client = Self.client(StubTransport { _ in try await untilCancelled() })
+    let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() }, Self.settings)
     let handle = client.start(.get("/"))
     let waiting = Task { await client.activity.waitUntilIdle() }
 
@@ -181,7 +181,7 @@ import Testing
     var generator = SeededGenerator(seed: seed)
     let board = Board()
     let count = Stress.count(600, full: 2000)
-    let client = Self.client(StubTransport { try await board.answer(to: Forge.number($0)) })
+    let client = HTTPClient.stubbed(StubTransport { try await board.answer(to: Forge.number($0)) }, Self.settings)
     let handles = (0..<count).map { client.start(Forge.GetItem(number: $0)) }
     var ends: [(Int, End)] = []
     for index in handles.indices { ends.append((index, End.allCases.randomElement(using: &generator) ?? .finish)) }

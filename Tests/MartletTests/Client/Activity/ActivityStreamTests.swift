@@ -7,15 +7,8 @@ import Testing
 
 /// `snapshots` and `indicator`, step by step on a clock that the test moves.
 @Suite(.hangLimit) struct ActivityStreamTests {
-  private static func client(
-    _ clock: TestClock, retry: RetryPolicy = .off, _ transport: StubTransport
-  ) -> HTTPClient {
-    HTTPClient.stubbed(transport, clock: clock) {
-      // Who sleeps is counted.
-      $0.timeout = .unlimited
-      $0.retry = retry
-    }
-  }
+  // Who sleeps is counted.
+  private static let settings: ClientSetting = [.timeout(.unlimited), .retry(.off)]
 
   /// Moves the time and waits until the streams sleep again.
   private static func move(_ clock: TestClock, by duration: Duration, sleepers: Int = 1) async {
@@ -27,7 +20,7 @@ import Testing
 
   @Test func `yields the current state at once, then at most one every 100 ms`() async throws {
     let clock = TestClock(advancing: .manually)
-    let client = Self.client(clock, StubTransport { _ in .text("x") })
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings, clock: clock)
     let seen = Log<Int>()
     let reading = Task { for await now in client.activity.snapshots { seen.add(now.totals.succeeded) } }
     await seen.wait(for: 1)
@@ -48,7 +41,7 @@ import Testing
 
   @Test func `keeps only the newest snapshot for a slow reader`() async throws {
     let clock = TestClock(advancing: .manually)
-    let client = Self.client(clock, StubTransport { _ in .text("x") })
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings, clock: clock)
     var snapshots = client.activity.snapshots.makeAsyncIterator()
     let first = await snapshots.next()
     await clock.waitForSleepers(1)
@@ -65,12 +58,11 @@ import Testing
 
   @Test func `yields one snapshot a second while the rate decays, then none`() async throws {
     let clock = TestClock(advancing: .manually)
-    let client = Self.client(
-      clock,
-      StubTransport(withContext: { _, context in
-        context.didReceive(1000)
-        return .text("x")
-      }))
+    let transport = StubTransport(withContext: { _, context in
+      context.didReceive(1000)
+      return .text("x")
+    })
+    let client = HTTPClient.stubbed(transport, Self.settings, clock: clock)
     _ = try await client.get("/")
     let rates = Log<Double>()
     let reading = Task { for await now in client.activity.snapshots { rates.add(now.bytesPerSecond.received) } }
@@ -91,12 +83,11 @@ import Testing
 
   @Test func `reports a change at once even while the rate decays`() async throws {
     let clock = TestClock(advancing: .manually)
-    let client = Self.client(
-      clock,
-      StubTransport(withContext: { _, context in
-        context.didReceive(1000)
-        return .text("x")
-      }))
+    let transport = StubTransport(withContext: { _, context in
+      context.didReceive(1000)
+      return .text("x")
+    })
+    let client = HTTPClient.stubbed(transport, Self.settings, clock: clock)
     _ = try await client.get("/")
     let seen = Log<Int>()
     let reading = Task { for await now in client.activity.snapshots { seen.add(now.adopted.count) } }
@@ -116,7 +107,8 @@ import Testing
   @Test func `two requests in quick succession turn the indicator on and off once`() async throws {
     let clock = TestClock(advancing: .manually)
     let board = Board()
-    let client = Self.client(clock, StubTransport { try await board.answer(to: Forge.number($0)) })
+    let client = HTTPClient.stubbed(
+      StubTransport { try await board.answer(to: Forge.number($0)) }, Self.settings, clock: clock)
     let shown = Log<Bool>()
     let reading = Task {
       for await isOn in client.activity.indicator(hideAfter: .milliseconds(250)) { shown.add(isOn) }
@@ -145,7 +137,8 @@ import Testing
   @Test func `requests further apart turn the indicator off in between`() async throws {
     let clock = TestClock(advancing: .manually)
     let board = Board()
-    let client = Self.client(clock, StubTransport { try await board.answer(to: Forge.number($0)) })
+    let client = HTTPClient.stubbed(
+      StubTransport { try await board.answer(to: Forge.number($0)) }, Self.settings, clock: clock)
     let shown = Log<Bool>()
     let reading = Task {
       for await isOn in client.activity.indicator(hideAfter: .milliseconds(250)) { shown.add(isOn) }
@@ -169,9 +162,9 @@ import Testing
   @Test func `a short retry delay does not make the indicator flicker`() async throws {
     let clock = TestClock(advancing: .manually)
     let board = Board()
-    let client = Self.client(
-      clock, retry: .custom { attempt, _ in attempt < 2 ? .milliseconds(100) : nil },
-      StubTransport(withContext: { _, context in try await board.answer(to: context.attempt) }))
+    let client = HTTPClient.stubbed(
+      StubTransport(withContext: { _, context in try await board.answer(to: context.attempt) }), Self.settings,
+      .retry(.custom { attempt, _ in attempt < 2 ? .milliseconds(100) : nil }), clock: clock)
     let shown = Log<Bool>()
     let reading = Task {
       for await isOn in client.activity.indicator(hideAfter: .milliseconds(250)) { shown.add(isOn) }
@@ -199,7 +192,7 @@ import Testing
   // C8
   @Test func `tracked work turns the indicator on`() async throws {
     let clock = TestClock(advancing: .manually)
-    let client = Self.client(clock, StubTransport { _ in .text("x") })
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings, clock: clock)
     let shown = Log<Bool>()
     let reading = Task { for await isOn in client.activity.indicator(hideAfter: .zero) { shown.add(isOn) } }
     await shown.wait(for: 1)
@@ -217,7 +210,8 @@ import Testing
   // MARK: Nobody listens
 
   @Test func `does no work without listeners`() async throws {
-    let client = Self.client(TestClock(advancing: .manually), StubTransport { _ in .text("x") })
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in .text("x") }, Self.settings, clock: TestClock(advancing: .manually))
     let changes = client.core.changes
 
     _ = try await client.get("/")

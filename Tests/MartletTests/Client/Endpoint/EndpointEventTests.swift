@@ -6,16 +6,14 @@ import Testing
 
 // W24
 @Suite(.hangLimit) struct EndpointEventTests {
-  private static func client() -> HTTPClient {
-    HTTPClient.stubbed(
-      StubTransport { request in
-        switch request.url?.path() {
-        case "/user": .json(#"{"id":1}"#)
-        case "/items/404": .status(404)
-        default: .text(request.url?.lastPathComponent ?? "")
-        }
-      })
-  }
+  private let client = HTTPClient.stubbed(
+    StubTransport { request in
+      switch request.url?.path() {
+      case "/user": .json(#"{"id":1}"#)
+      case "/items/404": .status(404)
+      default: .text(request.url?.lastPathComponent ?? "")
+      }
+    })
 
   private static func text(_ event: EndpointEvent<String>?) -> String {
     switch event {
@@ -27,7 +25,6 @@ import Testing
   }
 
   @Test func `every listener receives all successes and failures of its endpoint type`() async throws {
-    let client = Self.client()
     var first = client.events(of: Forge.GetItem.self).makeAsyncIterator()
     var second = client.events(of: Forge.GetItem.self).makeAsyncIterator()
 
@@ -45,7 +42,6 @@ import Testing
   }
 
   @Test func `a slow listener loses the oldest events and receives their count`() async throws {
-    let client = Self.client()
     var slow = client.events(of: Forge.GetItem.self, keeping: 2).makeAsyncIterator()
     var patient = client.events(of: Forge.GetItem.self, keeping: 10).makeAsyncIterator()
 
@@ -63,7 +59,6 @@ import Testing
       var target: RequestTarget { "/items/404" }
       func recover(from error: HTTPError) throws -> String { "nothing" }
     }
-    let client = Self.client()
     var events = client.events(of: Forgiving.self).makeAsyncIterator()
 
     _ = try await client.send(Forgiving())
@@ -94,7 +89,6 @@ import Testing
   }
 
   @Test func `cancelling the listener's task ends the stream`() async throws {
-    let client = Self.client()
     let events = client.events(of: Forge.GetItem.self)
     let seen = Log<String>()
     let listening = Task {

@@ -7,19 +7,6 @@ import Testing
 
 /// What does not pass the gate sends no byte.
 @Suite(.hangLimit) struct RequestGateTests {
-  /// Changes one thing of each request on its way.
-  private struct Changing: Middleware {
-    let change: @Sendable (inout HTTPRequest) -> Void
-
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-    ) async throws -> StreamedResponse {
-      var request = request
-      change(&request)
-      return try await next(request)
-    }
-  }
-
   /// A way for a request's parts to get in.
   enum Way: CaseIterable, Sendable { case request, client, middleware, attemptMiddleware, redirect }
 
@@ -37,8 +24,8 @@ import Testing
       $0.transport = transport
       switch way {
       case .client: $0.headers = changed.headers
-      case .middleware: $0.middleware = [Changing(change: change)]
-      case .attemptMiddleware: $0.attemptMiddleware = [Changing(change: change)]
+      case .middleware: $0.middleware = [.changing(change)]
+      case .attemptMiddleware: $0.attemptMiddleware = [.changing(change)]
       case .redirect: $0.redirects = .ask { _ in .replace(changed) }
       case .request: break
       }
@@ -179,8 +166,8 @@ import Testing
       let client = HTTPClient.onTestClock {
         $0.transport = transport
         switch way {
-        case .middleware: $0.middleware = [Changing(change: change)]
-        case .attemptMiddleware: $0.attemptMiddleware = [Changing(change: change)]
+        case .middleware: $0.middleware = [.changing(change)]
+        case .attemptMiddleware: $0.attemptMiddleware = [.changing(change)]
         case .redirect:
           $0.redirects = .ask {
             .replace(.put("http://example.test/b", headers: $0.request.headers, body: .file(file)))
@@ -304,7 +291,7 @@ import Testing
       $0.transport = transport
       $0.baseURL = "https://a.test/api"
       $0.middleware = [
-        Changing {
+        .changing {
           $0.target = "/other"
           $0.query = ["q": "1"]
         }

@@ -29,12 +29,7 @@ import Testing
       })
   }
 
-  private static func client(_ transport: StubTransport) -> HTTPClient {
-    HTTPClient.onTestClock {
-      $0.transport = transport
-      $0.retry = .custom { attempt, _ in attempt < 3 ? .zero : nil }
-    }
-  }
+  private static let retries = ClientSetting.retry(.custom { attempt, _ in attempt < 3 ? .zero : nil })
 
   @Test func `reads a one-shot stream once and sends it repeatedly`() async throws {
     try await Self.withFolder { folder in
@@ -42,8 +37,8 @@ import Testing
       let body = Self.stream("hello").spooled(in: folder)
       #expect(body.isReplayable && body.length == nil)
 
-      _ = try await Self.client(transport).put("http://example.test/", body: body)
-      _ = try await Self.client(transport).put("http://example.test/", body: body)
+      _ = try await HTTPClient.onTestClock(transport, Self.retries).put("http://example.test/", body: body)
+      _ = try await HTTPClient.onTestClock(transport, Self.retries).put("http://example.test/", body: body)
 
       #expect(body.length == 5)
       #expect(transport.requests.count == 4)
@@ -54,7 +49,7 @@ import Testing
 
   @Test func `concurrent requests share one read`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = Self.client(transport)
+    let client = HTTPClient.onTestClock(transport, Self.retries)
     let body = Self.stream(String(repeating: "abc", count: 1000)).spooled()
 
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -68,7 +63,7 @@ import Testing
   }
 
   @Test func `a request waits while another one reads the body`() async throws {
-    let client = Self.client(StubTransport { _ in .text("x") })
+    let client = HTTPClient.onTestClock(StubTransport { _ in .text("x") }, Self.retries)
     let (hasBegun, begin) = AsyncStream.makeStream(of: Void.self)
     let (source, feed) = AsyncStream.makeStream(of: Data.self)
     let body = HTTPBody.stream(
@@ -107,11 +102,11 @@ import Testing
     let body = Self.stream("hello").spooled(upTo: limit)
 
     if limit == 5 {
-      _ = try await Self.client(transport).post("http://example.test/", body: body)
+      _ = try await HTTPClient.onTestClock(transport, Self.retries).post("http://example.test/", body: body)
       #expect(transport.requests.count == 1)
     } else {
       let error = try await #require(throws: HTTPError.self) {
-        try await Self.client(transport).post("http://example.test/", body: body)
+        try await HTTPClient.onTestClock(transport, Self.retries).post("http://example.test/", body: body)
       }
       #expect(error.kind == .bodyTooLarge)
       #expect(!error.mayHaveReachedServer)
@@ -129,10 +124,10 @@ import Testing
       let body = HTTPBody.stream(broken).spooled(in: folder)
 
       await #expect(throws: Broken.self) {
-        try await Self.client(transport).post("http://example.test/", body: body)
+        try await HTTPClient.onTestClock(transport, Self.retries).post("http://example.test/", body: body)
       }
       let second = await #expect(throws: HTTPError.self) {
-        try await Self.client(transport).post("http://example.test/", body: body)
+        try await HTTPClient.onTestClock(transport, Self.retries).post("http://example.test/", body: body)
       }
 
       #expect(second?.kind == .bodyNotReplayable)
@@ -162,7 +157,7 @@ import Testing
           }
         })
       }.spooled(in: folder)
-      let client = Self.client(transport)
+      let client = HTTPClient.onTestClock(transport, Self.retries)
       let task = Task { try await client.post("http://example.test/", body: body) }
       await asked.wait { $0 == 2 }
 
@@ -243,7 +238,7 @@ import Testing
 
     for body in [form, part, gzipped, inner] {
       #expect(body.isReplayable)
-      _ = try await Self.client(transport).post("http://example.test/", body: body)
+      _ = try await HTTPClient.onTestClock(transport, Self.retries).post("http://example.test/", body: body)
     }
 
     #expect(form.length == transport.requests[0].body?.length)

@@ -26,7 +26,7 @@ extension ExplanationTests {
       testDescription: "rejected", script: [refused, refused], change: withPassword,
       expected: [
         "the challenge of the server was answered (Basic, realm \"r\")",
-        "the challenge of the server was not answered: the credential was rejected (Basic), and there is no other one",
+        "the challenge of the server was not answered: the only credential was rejected (Basic)",
         "the request is not repeated: the retry policy does not repeat it after this outcome",
         "the status 401 is an error",
       ]),
@@ -34,7 +34,8 @@ extension ExplanationTests {
       testDescription: "no credential", script: [refused],
       expected: [
         "the request is not repeated: the retry policy does not repeat it after this outcome",
-        "the status 401 is an error", "the challenge of the server was not answered: there is no credential for it",
+        "the status 401 is an error",
+        "the challenge of the server was not answered: no credential is configured",
       ]),
     Situation(
       testDescription: "a field of its own", script: [refused],
@@ -47,7 +48,7 @@ extension ExplanationTests {
     Situation(
       testDescription: "another origin", script: [refused], requests: [.get("http://b.test/x")], change: withPassword,
       expected: [
-        "the challenge of the server was not answered: there is no credential for it",
+        "the challenge of the server was not answered: no credential is configured",
         "the request is not repeated: the retry policy does not repeat it after this outcome",
         "the status 401 is an error",
       ]),

@@ -24,14 +24,7 @@ import Testing
       ], body: bytes[range.lowerBound...range.upperBound] + excess)
   }
 
-  private func client(_ transport: StubTransport) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.cache = .off
-      $0.retry = .off
-      $0.timeout = .unlimited
-    }
-  }
+  private static let settings: ClientSetting = [.cache(.off), .retry(.off), .timeout(.unlimited)]
 
   @Test func `cancelling a download cancels all its requests`() async throws {
     let folder = try TemporaryFolder()
@@ -42,7 +35,7 @@ import Testing
       waiting.add(range)
       try await untilCancelled()
     }
-    let client = client(transport)
+    let client = HTTPClient(transport, Self.settings)
     var options = DownloadOptions()
     options.segments = 2
     let handle = client.startDownload(.get("https://a.test/a"), to: folder.file, options: options)
@@ -63,7 +56,7 @@ import Testing
         .ok, headers: ["ETag": "\"1\"", "Content-Length": "\(Self.bytes.count)"], body: Self.bytes.prefix(count))
     }
     let error = await #expect(throws: HTTPError.self) {
-      try await client(transport).download("https://a.test/a", to: folder.file)
+      try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: folder.file)
     }
     #expect(error?.kind == .connectionLost)
   }
@@ -73,7 +66,9 @@ import Testing
     await leave(3_000_000, in: folder)
     let received = Log<Int64>()
 
-    let done = try await client(StubTransport { Self.part($0) }).download("https://a.test/a", to: folder.file) {
+    let done = try await HTTPClient(StubTransport { Self.part($0) }, Self.settings).download(
+      "https://a.test/a", to: folder.file
+    ) {
       received.add($0.received)
     }
 
@@ -89,7 +84,7 @@ import Testing
     let transport = StubTransport { Self.part($0, and: Data("more".utf8)) }
 
     let error = await #expect(throws: HTTPError.self) {
-      try await client(transport).download("https://a.test/a", to: folder.file)
+      try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: folder.file)
     }
 
     #expect(error?.kind == .protocolViolation)
@@ -109,7 +104,7 @@ import Testing
       return Self.part(request, of: Data("new!".utf8), tag: "2")
     }
 
-    _ = try await client(transport).download("https://a.test/a", to: folder.file)
+    _ = try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: folder.file)
 
     #expect(ranges.elements == ["bytes=3-3"])
     #expect(try Data(contentsOf: folder.file) == Data("new!".utf8))
@@ -127,7 +122,7 @@ import Testing
         .partialContent, headers: ["ETag": "\"1\"", "Content-Range": "bytes 1-3/\(Self.bytes.count)"],
         body: Data(count: 3))
     }
-    let client = client(transport).derived {
+    let client = HTTPClient(transport, Self.settings).derived {
       $0.retry = .custom { attempt, outcome in
         attempt < 40 && outcome.error?.kind == .connectionLost ? .zero : nil
       }
@@ -154,7 +149,7 @@ import Testing
       waiting.add(())
       try await untilCancelled()
     }
-    let client = client(transport).derived { $0.clock = clock }
+    let client = HTTPClient(transport, Self.settings).derived { $0.clock = clock }
     var options = DownloadOptions()
     options.segments = 2
     options.timeout.total = .seconds(60)

@@ -12,13 +12,7 @@ import Testing
   private static let old = Data(repeating: UInt8(ascii: "o"), count: 200)
   private static let new = Data(repeating: UInt8(ascii: "n"), count: 300)
 
-  private static func client(_ transport: StubTransport) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.cache = .off
-      $0.retry = .off
-    }
-  }
+  private static let settings: ClientSetting = [.cache(.off), .retry(.off)]
 
   /// Leaves the first 100 bytes of `old`, from a response with these fields.
   private static func leave(_ fields: HTTPHeaders, at file: URL, url: String = "https://a.test/a") async throws {
@@ -81,7 +75,7 @@ import Testing
     try await Self.leave(known, at: file)
     let transport = Self.server(range, body: Self.new.suffix(100))
 
-    let done = try await Self.client(transport).download("https://a.test/a", to: file)
+    let done = try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: file)
 
     #expect(try Data(contentsOf: file) == Self.new && done.resumedAt == 0)
     #expect(transport.requests.map { $0.headers["Range"] != nil } == [true, false])
@@ -106,7 +100,7 @@ import Testing
     try await Self.leave(known, at: file)
     let transport = Self.server(range, body: Self.old.suffix(100))
 
-    let done = try await Self.client(transport).download("https://a.test/a", to: file)
+    let done = try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: file)
 
     #expect(try Data(contentsOf: file) == Self.old && done.resumedAt == 100 && transport.requests.count == 1)
   }
@@ -127,7 +121,7 @@ import Testing
       fields.replacing(with: ["Content-Range": "bytes */100", "Content-Encoding": "gzip"]),
       status: .rangeNotSatisfiable, body: Data())
 
-    _ = try await Self.client(transport).download("https://a.test/a", to: file)
+    _ = try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: file)
 
     #expect(try Data(contentsOf: file) == (isComplete ? Self.old.prefix(100) : Self.new))
   }
@@ -161,9 +155,9 @@ import Testing
     var options = DownloadOptions()
     options.resume = .fromAnyURL
     let expected = isResumed ? Self.old : Self.new
-    if hasChecksum { options.checksum = .sha256(SHA256Stream.text(SHA2.sha256(Array(expected)))) }
+    if hasChecksum { options.checksum = .sha256(SHA2.sha256(Array(expected)).hexadecimal) }
 
-    let done = try await Self.client(transport).download("https://a.test/a", to: file, options: options)
+    let done = try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: file, options: options)
 
     #expect(try Data(contentsOf: file) == expected && (done.resumedAt == 100) == isResumed)
   }
@@ -172,14 +166,14 @@ import Testing
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "a")
     try await Self.leave(["Last-Modified": Self.date, "Content-Length": "200"], at: file, url: "https://a.test/other")
-    let gone = Self.client(StubTransport { _ in throw HTTPError(.connectionLost, "gone") })
+    let gone = HTTPClient(StubTransport { _ in throw HTTPError(.connectionLost, "gone") }, Self.settings)
     let options = DownloadOptions { $0.resume = .fromAnyURL }
     await #expect(throws: HTTPError.self) {
       try await gone.download("https://a.test/a", to: file, options: options)
     }
     let transport = Self.server(["Content-Range": "bytes 100-199/200"], body: Self.old.suffix(100))
 
-    let done = try await Self.client(transport).download("https://a.test/a", to: file)
+    let done = try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: file)
 
     #expect(try Data(contentsOf: file) == Self.new && done.resumedAt == 0)
   }
@@ -193,7 +187,7 @@ import Testing
       ["Content-Range": "bytes 100-199/200", "ETag": "\"old\""], body: Self.new.suffix(100))
 
     let error = await #expect(throws: HTTPError.self) {
-      try await Self.client(transport).download("https://a.test/a", to: file)
+      try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: file)
     }
 
     #expect(error?.kind == .checksumMismatch && folder.names == ["a.part", "a.part.json"])
@@ -211,7 +205,7 @@ import Testing
     let transport = Self.server(
       ["Content-Range": "bytes 100-199/200", "ETag": "\"old\""], body: Self.old.suffix(100))
 
-    let done = try await Self.client(transport).download("https://a.test/a", to: file)
+    let done = try await HTTPClient(transport, Self.settings).download("https://a.test/a", to: file)
 
     #expect(done.resumedAt == 100)
   }

@@ -137,22 +137,16 @@ import Testing
     )
   }
 
-  private static func client(_ transport: StubTransport, _ cache: ResponseCache) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.cache = cache
-      $0.retry = .off
-      $0.accepts = .any
-      $0.now = { Date(timeIntervalSince1970: 784_198_177) }
-    }
-  }
+  private static let settings: ClientSetting = [
+    .retry(.off), .accepts(.any), .now(Date(timeIntervalSince1970: 784_198_177)),
+  ]
 
   @Test func `a cache never mixes two versions`() async throws {
     var combined = 0
     for seed in 0..<UInt64(Stress.count(200, full: 1_000)) {
       var random = SeededGenerator(seed: seed)
       let (server, transport) = Self.pair(&random, of: Self.versions(400), cuts: 0)
-      let client = Self.client(transport, .memory())
+      let client = HTTPClient(transport, .cache(.memory()), Self.settings)
       for round in 0..<6 {
         var headers = HTTPHeaders()
         // The first range can be completed.
@@ -184,7 +178,7 @@ import Testing
       var random = SeededGenerator(seed: seed &+ 1 << 32)
       let (server, transport) = Self.pair(&random, of: versions, cuts: 0.5)
       let hasCache = !isSegmented && Bool.random(using: &random)
-      let client = Self.client(transport, hasCache ? .memory() : .off)
+      let client = HTTPClient(transport, .cache(hasCache ? .memory() : .off), Self.settings)
       let file = folder.url.appending(path: "\(seed)")
       var options = DownloadOptions()
       options.segments = isSegmented ? 3 : 1

@@ -30,3 +30,21 @@ final class OutboxFolder {
     try handle.close()
   }
 }
+
+extension OutboxLine {
+  /// The length of a journal without changes.
+  static let headLength = (try? OutboxLine(.began(version: 1)).bytes.count) ?? 0
+
+  /// A submission.
+  static func sample(
+    _ body: Data?, id: UUID = UUID(), key: String? = nil, url: String = "https://api.test/", headers: HTTPHeaders = [:],
+    bodyLength: Int64? = nil, at date: Date = Date(timeIntervalSince1970: 5)
+  ) throws -> OutboxLine {
+    try OutboxLine(
+      .submitted(OutboxEntry(id: id, key: key, host: "https://api.test", bodyLength: bodyLength, submittedAt: date)),
+      OutboxContents(method: "POST", url: url, headers: headers, body: body))
+  }
+
+  /// The line as it is read from a journal.
+  func reread() -> OutboxLine? { OutboxLine(bytes.dropFirst().dropLast()) }
+}

@@ -61,7 +61,7 @@ import Testing
       table.apply(.gone(next.id))
     }
     #expect(order == [all[0].id, all[2].id, all[3].id])
-    #expect(table.bytes == 0 && table.frameBytes == 0 && table.entries.isEmpty)
+    #expect(table.bytes == 0 && table.lineBytes == 0 && table.entries.isEmpty)
   }
 
   @Test mutating func `shares the limit evenly between hosts`() {

@@ -57,19 +57,13 @@ import Testing
   }
 
   @Test func `truncates an incomplete record before appending another one`() async throws {
-    func record(_ count: Int) -> [UInt8] {
-      let body = OutboxRequest.Body.bytes(Data(count: count))
-      return OutboxRecord.submitted(
-        OutboxRequest(
-          id: UUID(), key: nil, method: "POST", url: "https://api.test/", fields: [], body: body, submittedAt: Date())
-      ).bytes
-    }
     let folder = try OutboxFolder()
-    do { _ = try OutboxJournal(folder.url).append([record(1), record(5_000)], isSynced: false) }
+    let lines = try [OutboxLine.sample(Data(count: 1)), .sample(Data(count: 5_000))]
+    do { _ = try OutboxJournal(folder.url).append(lines, isSynced: false) }
     try folder.overwrite(folder.journalBytes().dropLast(100))
 
     // Shorter than what is left of the one that was cut.
-    let news = try OutboxJournal(folder.url).append([record(2)], isSynced: false)
+    let news = try OutboxJournal(folder.url).append([.sample(Data(count: 2))], isSynced: false)
     let next = try OutboxJournal(folder.url).catchUp()
 
     #expect(news.changes.count == 2 && news.damaged == 0)

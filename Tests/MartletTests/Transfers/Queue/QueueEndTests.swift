@@ -7,27 +7,12 @@ import Testing
 
 /// How waits and requests of a queue end.
 @Suite(.hangLimit) struct QueueEndTests {
-  /// A client whose requests for `bad` fail, and whose requests for `held` are not answered.
-  private static func client(_ transport: StubTransport? = nil) -> HTTPClient {
-    HTTPClient {
-      $0.cache = .off
-      $0.clock = TestClock(advancing: .manually)
-      $0.timeout = .unlimited
-      $0.retry = .off
-      $0.transport =
-        transport
-        ?? StubTransport { request in
-          switch request.url?.lastPathComponent {
-          case "bad": return .status(500)
-          case "held": try await untilCancelled()
-          default: return .text("x")
-          }
-        }
-    }
-  }
+  private static let settings: ClientSetting = [
+    .cache(.off), .clock(TestClock(advancing: .manually)), .timeout(.unlimited), .retry(.off),
+  ]
 
   @MainActor @Test func `a cancelled task stops waiting for the end of a queue`() async {
-    let queue = RequestQueue(client: Self.client())
+    let queue = RequestQueue(client: HTTPClient(StubTransport { _ in try await untilCancelled() }, Self.settings))
     let handle = queue.add(.get("http://a.test/held"))
     let waiter = Task { await queue.finish() }
     // It waits when this goes on, as both are on one actor.
@@ -46,7 +31,7 @@ import Testing
       methods.add(request.method)
       try await untilCancelled()
     }
-    let queue = RequestQueue(client: Self.client(transport), progress: .accurate)
+    let queue = RequestQueue(client: HTTPClient(transport, Self.settings), progress: .accurate)
     let handle = queue.add(.get("http://a.test/a"))
     await methods.wait(for: 1)
     #expect(methods.elements == [.head])
@@ -66,7 +51,8 @@ import Testing
     }
     for _ in 0..<50 {
       let before = begun.elements.count
-      let queue = RequestQueue(client: Self.client(transport), limits: .concurrent(width), progress: .accurate)
+      let queue = RequestQueue(
+        client: HTTPClient(transport, Self.settings), limits: .concurrent(width), progress: .accurate)
       for number in 0..<10 { _ = queue.add(.get("http://a.test/\(number)"), priority: number % 3) }
       await begun.wait(for: before + width)
 
@@ -83,7 +69,7 @@ import Testing
       begun.add(request.url?.lastPathComponent ?? "")
       try await untilCancelled()
     }
-    let queue = RequestQueue(client: Self.client(transport), limits: .concurrent(1))
+    let queue = RequestQueue(client: HTTPClient(transport, Self.settings), limits: .concurrent(1))
     let running = queue.add(.get("http://a.test/running"))
     await begun.wait(for: 1)
     let next = queue.add(.get("http://a.test/next"))

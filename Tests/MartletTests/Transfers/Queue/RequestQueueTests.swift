@@ -20,10 +20,6 @@ import Testing
     }
   }
 
-  private static func client(_ crowd: Crowd? = nil) -> HTTPClient {
-    HTTPClient.stubbed(transport(crowd)) { $0.cache = .off }
-  }
-
   /// Waits until a queue has counted so many ends: who waits for a response may be told of it before.
   private static func waitForEnds(_ count: Int, of queue: RequestQueue) async {
     for await progress in queue.progress where progress.summary.ended >= count { return }
@@ -31,7 +27,8 @@ import Testing
 
   @Test func `S22 sends as many requests at once as the limits allow`() async throws {
     let crowd = Crowd()
-    let queue = RequestQueue(client: Self.client(crowd), limits: .concurrent(3, perHost: 2))
+    let queue = RequestQueue(
+      client: HTTPClient.stubbed(Self.transport(crowd), .cache(.off)), limits: .concurrent(3, perHost: 2))
     for index in 0..<4 { queue.add(.get("http://a.test/\(index)")) }
     for index in 0..<4 { queue.add(.get("http://b.test/\(index)")) }
     await crowd.waitForArrivals(3)
@@ -48,7 +45,7 @@ import Testing
   @Test func `S23 a paused queue starts nothing until it is resumed`() async throws {
     let crowd = Crowd()
     crowd.open()
-    let client = Self.client(crowd)
+    let client = HTTPClient.stubbed(Self.transport(crowd), .cache(.off))
     let queue = RequestQueue(client: client, limits: .concurrent(1), paused: true)
     let handles = ["low", "high", "low2"].map { name in
       queue.add(.get("http://a.test/\(name)"), priority: name == "high" ? 1 : 0)
@@ -69,7 +66,8 @@ import Testing
   }
 
   @Test func `S24 S25 reports the events of every request in order, and the end of the queue`() async throws {
-    let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), paused: true)
+    let queue = RequestQueue(
+      client: HTTPClient.stubbed(Self.transport(), .cache(.off)), limits: .concurrent(1), paused: true)
     var events = queue.events.makeAsyncIterator()
     let good = queue.add(.get("http://a.test/1"))
     let bad = queue.add(.get("http://a.test/bad"))
@@ -105,7 +103,8 @@ import Testing
   func `S26 the first failure cancels the others only with cancelOthers`(cancels: Bool) async throws {
     let crowd = Crowd()
     let queue = RequestQueue(
-      client: Self.client(crowd), limits: .concurrent(2), onFailure: cancels ? .cancelOthers : .carryOn, paused: true)
+      client: HTTPClient.stubbed(Self.transport(crowd), .cache(.off)), limits: .concurrent(2),
+      onFailure: cancels ? .cancelOthers : .carryOn, paused: true)
     let handles = (0..<10).map { queue.add(.get("http://a.test/\($0 == 0 ? "bad" : "ok\($0)")")) }
     queue.resume()
     if !cancels { crowd.open() }
@@ -118,14 +117,16 @@ import Testing
   }
 
   @Test func `S26 a cancellation cancels the others with cancelOthers`() async throws {
-    let queue = RequestQueue(client: Self.client(), onFailure: .cancelOthers, paused: true)
+    let queue = RequestQueue(
+      client: HTTPClient.stubbed(Self.transport(), .cache(.off)), onFailure: .cancelOthers, paused: true)
     let handles = (0..<10).map { queue.add(.get("http://a.test/\($0)")) }
     handles[3].cancel()
     #expect(await queue.finish() == RequestQueue.Summary(added: 10, cancelled: 10))
   }
 
   @Test func `S26 each failure cancels existing requests, not those added after it`() async throws {
-    let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), onFailure: .cancelOthers)
+    let queue = RequestQueue(
+      client: HTTPClient.stubbed(Self.transport(), .cache(.off)), limits: .concurrent(1), onFailure: .cancelOthers)
     for _ in 0..<2 {
       let bad = queue.add(.get("http://a.test/bad"))
       await #expect(throws: HTTPError.self) { try await bad.value }
@@ -146,7 +147,7 @@ import Testing
 
   @Test func `S27 cancels all requests and accepts new ones`() async throws {
     let crowd = Crowd()
-    let client = Self.client(crowd)
+    let client = HTTPClient.stubbed(Self.transport(crowd), .cache(.off))
     let queue = RequestQueue(client: client, limits: .concurrent(2))
     let handles = (0..<6).map { queue.add(.get("http://a.test/\($0)")) }
     await crowd.waitForArrivals(2)
@@ -161,7 +162,7 @@ import Testing
   }
 
   @Test func `S33 all direct and indirect dependents of a failed request fail`() async throws {
-    let queue = RequestQueue(client: Self.client(), paused: true)
+    let queue = RequestQueue(client: HTTPClient.stubbed(Self.transport(), .cache(.off)), paused: true)
     let first = queue.add(.get("http://a.test/bad"))
     var chain = [first]
     let count = Stress.count(2_000, full: 5_000)
@@ -182,7 +183,8 @@ import Testing
   @Test func `S33 sends a request after its dependencies`() async throws {
     let crowd = Crowd()
     crowd.open()
-    let queue = RequestQueue(client: Self.client(crowd), limits: .concurrent(4), paused: true)
+    let queue = RequestQueue(
+      client: HTTPClient.stubbed(Self.transport(crowd), .cache(.off)), limits: .concurrent(4), paused: true)
     let last = queue.add(.get("http://a.test/last"), priority: 9)
     let middle = queue.add(.get("http://a.test/middle"), priority: 5)
     let first = queue.add(.get("http://a.test/first"))
@@ -193,7 +195,8 @@ import Testing
   }
 
   @Test func `S30 simple progress advances only when a request ends`() async throws {
-    let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), paused: true)
+    let queue = RequestQueue(
+      client: HTTPClient.stubbed(Self.transport(), .cache(.off)), limits: .concurrent(1), paused: true)
     var progress = queue.progress.makeAsyncIterator()
     var fractions = [await progress.next()?.fraction]
     let handles = (1...4).map { queue.add(.get("http://a.test/\($0)")) }
@@ -210,7 +213,7 @@ import Testing
   }
 
   @Test func `S31 adding requests never decreases the progress`() async throws {
-    let queue = RequestQueue(client: Self.client())
+    let queue = RequestQueue(client: HTTPClient.stubbed(Self.transport(), .cache(.off)))
     for index in 1...2 { _ = try await queue.add(.get("http://a.test/\(index)")).value }
     await Self.waitForEnds(2, of: queue)
     #expect(queue.status.fraction == 1)
@@ -275,10 +278,10 @@ import Testing
   }
 
   @Test func `an invalid request or a foreign dependency fails at once`() async throws {
-    let queue = RequestQueue(client: Self.client())
+    let queue = RequestQueue(client: HTTPClient.stubbed(Self.transport(), .cache(.off)))
     let bad = queue.add(.get("http://a b/"))
     #expect(!bad.isAlive)
-    let other = RequestQueue(client: Self.client()).add(.get("http://a.test/1"))
+    let other = RequestQueue(client: HTTPClient.stubbed(Self.transport(), .cache(.off))).add(.get("http://a.test/1"))
     let stray = queue.add(.get("http://a.test/1"), after: [other.id])
     let error = await #expect(throws: HTTPError.self) { try await stray.value }
     #expect(error?.kind == .queue && error?.message.contains("is not of this queue") == true)
@@ -287,7 +290,7 @@ import Testing
 
   @Test func `requests continue after the queue is released`() async throws {
     let crowd = Crowd()
-    let client = Self.client(crowd)
+    let client = HTTPClient.stubbed(Self.transport(crowd), .cache(.off))
     var handles: [RequestHandle<HTTPResponse>] = []
     do {
       let queue = RequestQueue(client: client, limits: .concurrent(1))
@@ -299,7 +302,7 @@ import Testing
   }
 
   @Test func `retry adds a request to its queue again`() async throws {
-    let queue = RequestQueue(client: Self.client(), limits: .concurrent(1))
+    let queue = RequestQueue(client: HTTPClient.stubbed(Self.transport(), .cache(.off)), limits: .concurrent(1))
     let handle = queue.add(.get("http://a.test/bad"))
     await #expect(throws: HTTPError.self) { try await handle.value }
     let again = handle.retry()

@@ -1,0 +1,177 @@
+// The reasons that rules return. Others are written where they are found.
+
+extension Explanation {
+  /// The peer that asks for credentials.
+  enum Party: String, Sendable {
+    case server, proxy
+
+    /// The first part of the codes about it.
+    var area: String { self == .server ? "authentication" : "proxyAuthentication" }
+    var section: String { self == .server ? "RFC 9110 §11.6" : "RFC 9110 §11.7" }
+  }
+
+  /// Why a redirect was not followed.
+  enum RedirectReason: Sendable, Hashable, ExplainedReason {
+    case off, noLocation, stopped, differentLocations, bodyNotReplayable
+    case invalidLocation(String)
+    case tooLong(maximum: Int)
+    case downgrade(to: String)
+    case tooMany(maximum: Int)
+
+    var wording: Wording {
+      switch self {
+      case .off: ("off", "the policy follows none")
+      case .noLocation: ("noLocation", "the response has no Location")
+      case .stopped: ("stopped", "the closure of the redirect policy stopped")
+      case .differentLocations: ("differentLocations", "it has Location fields with different values")
+      case .invalidLocation(let message): ("invalidLocation", message)
+      case .tooLong(let maximum): ("tooLong", "its URL is longer than \(maximum) bytes")
+      case .downgrade(let url): ("downgrade", "it leads from https to http (\(url))")
+      case .bodyNotReplayable: ("bodyNotReplayable", "it needs the body again, which can be sent only once")
+      case .tooMany(let maximum): ("tooMany", "the maximum of \(maximum) is reached")
+      }
+    }
+  }
+
+  /// Why an attempt was repeated.
+  enum RetryCause: String, Sendable, ExplainedReason {
+    case staleConnection, timeout, backoff, retryAfter, closure, unprocessed, needsHTTP11
+
+    var wording: Wording {
+      switch self {
+      case .staleConnection: (rawValue, "the reused connection ended before a response began")
+      case .timeout: (rawValue, "a time limit passed")
+      case .backoff: (rawValue, "the failure may be temporary")
+      case .retryAfter: (rawValue, "the server asked for that delay (Retry-After)")
+      case .closure: (rawValue, "the closure of the retry policy decided so")
+      case .unprocessed: (rawValue, "the server said that it had not processed it")
+      case .needsHTTP11: (rawValue, "the server requires HTTP/1.1")
+      }
+    }
+
+    var section: String? {
+      switch self {
+      case .unprocessed: "RFC 9113 §8.7"
+      case .needsHTTP11: "RFC 9113 §7"
+      case .retryAfter: "RFC 9110 §10.2.3"
+      case .staleConnection: "RFC 9112 §9.3.1"
+      case .timeout, .backoff, .closure: "RFC 9110 §9.2.2"
+      }
+    }
+  }
+
+  /// Why a stored cookie for the host, or for its domain, was not sent.
+  enum CookieWithholding: Sendable, Hashable, ExplainedReason {
+    case secureOnly, sameSite, partition
+    case hostOnly(String)
+    case path(String)
+    case fieldFull(maximum: Int)
+
+    var wording: Wording {
+      switch self {
+      case .secureOnly: ("secureOnly", "it is for https only")
+      case .hostOnly(let host): ("hostOnly", "it is for \(host) only")
+      case .path(let path): ("path", "it is for paths below \(InvalidInput.printable(path))")
+      case .sameSite: ("sameSite", "SameSite forbids it after a redirect from another site or scheme")
+      case .partition:
+        ("partition", "a client that trusts other servers, by its TLS or address settings, has received it")
+      case .fieldFull(let maximum): ("fieldFull", "the Cookie field would be longer than \(maximum) bytes")
+      }
+    }
+
+    var section: String? {
+      switch self {
+      case .partition, .fieldFull: nil
+      default: "RFC 6265bis §5.8"
+      }
+    }
+  }
+
+  /// Why a request was not sent to an origin.
+  enum LoadReason: Sendable, Hashable, ExplainedReason {
+    /// The circuit is open for this time; zero while another request is the probe.
+    case circuitOpen(retryAfter: Duration)
+    /// So many requests wait already.
+    case queueFull(waiting: Int)
+    /// The server asked for a longer pause than the request may wait.
+    case pause(Duration, maximum: Duration)
+    /// The request waited for the maximum time.
+    case waitedTooLong(maximum: Duration)
+    /// Less time is left for the request than the origin usually takes.
+    case tooLate(latency: Duration)
+
+    var wording: Wording {
+      switch self {
+      case .circuitOpen(.zero): ("circuitOpen", "its last requests failed, and another one is trying it now")
+      case .circuitOpen(let time): ("circuitOpen", "its last requests failed; the next one is tried in \(time.shown)")
+      case .queueFull(let waiting): ("queueFull", "\(waiting) requests wait already, which is the maximum")
+      case .pause(let time, let maximum):
+        ("pause", "it asked for a pause, of which \(time.shown) are left; a request waits at most \(maximum.shown)")
+      case .waitedTooLong(let maximum):
+        ("waitedTooLong", "it waited \(maximum.shown) for its turn, which is the maximum")
+      case .tooLate(let latency):
+        ("tooLate", "less time is left for it than a response takes at present, which is \(latency.shown)")
+      }
+    }
+  }
+
+  /// Why the cache used a stored response, or asked the server.
+  enum CacheReason: String, Sendable {
+    case fresh, preferred, staleAllowed, staleWhileRevalidate, nothing, noVariant, otherBytes, incomplete, neverRead
+    case requestForbids, ownCondition, alwaysRevalidate, responseForbids, stale, tooOld, notFreshEnough, confirmed
+    case replaced, unreachable, notStored
+
+    var text: String {
+      switch self {
+      case .fresh: "it is fresh"
+      case .preferred: "it is preferred by the policy, however old it is"
+      case .staleAllowed: "it is stale, which the request allows (max-stale)"
+      case .staleWhileRevalidate: "it is stale, and may be used meanwhile (stale-while-revalidate)"
+      case .nothing: "nothing is stored"
+      case .noVariant: "what is stored is for other header fields (Vary)"
+      case .otherBytes: "other bytes are stored than the request asks for"
+      case .incomplete: "only a part is stored"
+      case .neverRead: "the policy is neverRead"
+      case .requestForbids: "the request has no-store or no-cache"
+      case .ownCondition: "the request has a condition of its own"
+      case .alwaysRevalidate: "the policy is alwaysRevalidate"
+      case .responseForbids: "the stored response has no-cache"
+      case .stale: "it is stale"
+      case .tooOld: "it is older than the request allows (max-age)"
+      case .notFreshEnough: "it is not fresh for as long as the request wants (min-fresh)"
+      case .confirmed: "the server confirmed the stored response"
+      case .replaced: "the server sent a new response"
+      case .unreachable: "the server could not be reached, or failed"
+      case .notStored: "only a stored response was wanted, and none can be used"
+      }
+    }
+
+    /// The reason as a statement of its own.
+    var statement: String { Self.statement(text) }
+
+    static func statement(_ text: String) -> String {
+      text.hasPrefix("it ") ? "the stored response \(text.dropFirst(3))" : text
+    }
+  }
+}
+
+extension HTTPResponse.Attempt.RetryRefusal: ExplainedReason {
+  var wording: Explanation.Wording {
+    switch self {
+    case .bodyNotReplayable: ("bodyNotReplayable", "the body can be sent only once; HTTPBody.spooled keeps a copy")
+    case .notIdempotent(let method):
+      (
+        "notIdempotent",
+        "\(method) is not idempotent and may have reached the server; if it may be sent twice, "
+          + "set an Idempotency-Key field or RequestOptions.isIdempotent"
+      )
+    case .exceedsTotalLimit(let delay, let limit):
+      ("exceedsTotalLimit", "a delay of \(delay.shown) would exceed the total limit of \(limit.shown)")
+    case .exceedsDeadline(let delay, let remaining):
+      ("exceedsDeadline", "a delay of \(delay.shown) would exceed the deadline, which is \(remaining.shown) away")
+    case .budgetExhausted: ("budgetExhausted", "the retry budget of the client is used up")
+    }
+  }
+
+  var section: String? { if case .notIdempotent = self { "RFC 9110 §9.2.2" } else { nil } }
+}
