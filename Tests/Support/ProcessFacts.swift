@@ -6,14 +6,19 @@
 
   /// What the system knows of this process.
   package enum ProcessFacts {
-    package static var descriptorCount: Int { count("/proc/self/fd") }
+    /// The open descriptors, without those of timers: a thread of Dispatch opens one for each of its clocks, some time
+    /// after the first task sleeps.
+    package static var descriptorCount: Int {
+      entries("/proc/self/fd").count {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)) != "anon_inode:[timerfd]"
+      }
+    }
 
-    package static var threadCount: Int { count("/proc/self/task") }
+    package static var threadCount: Int { entries("/proc/self/task").count }
 
     /// The threads of Martlet's engine.
     package static var engineThreadCount: Int {
-      let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-      return threads.count {
+      entries("/proc/self/task").count {
         (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "martlet-curl\n"
       }
     }
@@ -73,8 +78,8 @@
       _ = setrlimit(resource, &limit)
     }
 
-    private static func count(_ folder: String) -> Int {
-      (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? .max
+    private static func entries(_ folder: String) -> [String] {
+      (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
   }
 
