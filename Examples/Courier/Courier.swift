@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletOutbox
 
 /// Posts each line of its input, however often it is killed: `Courier FOLDER URL < lines`.
 ///

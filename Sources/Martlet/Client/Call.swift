@@ -126,7 +126,7 @@ package final class Call: Watched {
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
     let end: RequestEvent.End = error is CancellationError ? .cancelled : .failed(error)
-    guard terminate(end, response: nil, isAbort: true) else { return false }
+    guard terminate(end, response: nil, source: nil, isAbort: true) else { return false }
     abortSource.abort(error)
     return true
   }
@@ -134,8 +134,8 @@ package final class Call: Watched {
   /// Ends the call with the result of the pipeline.
   ///
   /// Returns `false` if the call has ended before, with ``failure``.
-  func finish(_ end: RequestEvent.End, response: HTTPResponse?) -> Bool {
-    terminate(end, response: response, isAbort: false)
+  func finish(_ end: RequestEvent.End, response: HTTPResponse?, source: HTTPResponse.Source?) -> Bool {
+    terminate(end, response: response, source: source, isAbort: false)
   }
 
   /// Whether the call was ended from outside; ``abortSource`` aborts shortly afterwards.
@@ -193,7 +193,9 @@ package final class Call: Watched {
     if isSettled { action() }
   }
 
-  private func terminate(_ end: RequestEvent.End, response: HTTPResponse?, isAbort: Bool) -> Bool {
+  private func terminate(
+    _ end: RequestEvent.End, response: HTTPResponse?, source: HTTPResponse.Source?, isAbort: Bool
+  ) -> Bool {
     typealias Watchers = (events: Broadcast<RequestEvent>?, progress: Broadcast<TransferProgress>?)
     let (watchers, actions): (Watchers?, [@Sendable () -> Void]) = state.withLock { state in
       guard !state.stage.isEnded else { return (nil, []) }
@@ -208,7 +210,7 @@ package final class Call: Watched {
       return ((state.events, state.progressStreams), state.takeSettled())
     }
     guard let watchers else { return false }
-    tellInstruments(.ended(end), isLate: true)
+    tellInstruments(.ended(end, source: source), isLate: true)
     core.leave(self, end)
     watchers.events?.finish(.ended(end))
     watchers.progress?.finish()

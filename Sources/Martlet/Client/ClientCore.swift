@@ -1,4 +1,4 @@
-import MartletBase
+package import MartletBase
 import Foundation
 import Synchronization
 
@@ -122,7 +122,7 @@ package final class ClientCore: Sendable {
     }
     guard isOpen else {
       let error = HTTPError(.clientClosed, "the client is drained and takes no new requests", request: call.request)
-      call.tellInstruments(.ended(.failed(error)))
+      call.tellInstruments(.ended(.failed(error), source: nil))
       throw error
     }
     if call.explains { RequestGate.explain(call) }

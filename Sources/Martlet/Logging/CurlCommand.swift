@@ -96,7 +96,7 @@ struct CurlCommand {
         let bytes = isText
           ? BodyMask.masked(data, contentType: type, redaction) : redaction.revealsSecrets ? [UInt8](data) : nil
       else { return (nil, piped) }
-      if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) {
+      if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(Printable.isPrintable) {
         // Not --data-binary, which reads a file if the text begins with an @.
         return (nil, words + ["--data-raw", try ShellText.word(text)])
       }

@@ -211,10 +211,13 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     "the \(name) limit of \(limit.shown) passed"
   }
 
-  /// The error of a failed file operation, with the system's error text.
+  /// Creates the error of a failed file operation, with the system's error text.
   ///
-  /// It is transient if no descriptor or memory is left.
-  static func file(_ message: String, code: Int32) -> HTTPError {
+  /// - Parameters:
+  ///   - message: The operation that failed, in one line.
+  ///   - code: The system's error number (`errno`); the error is transient if no descriptor or memory was left.
+  /// - Returns: The error, of kind ``HTTPError/Kind/file``.
+  public static func file(_ message: String, code: Int32) -> HTTPError {
     let failure = DiskCalls.Failure(code: code)
     var error = HTTPError(.file, "\(message): \(failure.text)")
     error.isExhaustion = failure.isExhaustion

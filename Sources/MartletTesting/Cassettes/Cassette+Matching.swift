@@ -1,4 +1,5 @@
 public import Martlet
+import MartletHAR
 
 extension Cassette {
   /// What must be equal in a request and an entry.

@@ -1,6 +1,7 @@
 import MartletBase
 public import Foundation
 public import Martlet
+import MartletHAR
 
 /// A transport that replays recorded exchanges, and records those that are missing.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletHAR
 
 /// The entries of a cassette, and which of them were used.
 struct CassetteTape {

@@ -1,11 +1,13 @@
 #if os(Linux)
   import Foundation
+  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing
 
   @testable import Martlet
   @testable import MartletTool
+  @testable import MartletOutbox
 
   /// Files that do not fit on the disk: in processes of their own, which may make no file longer than so many bytes.
   @Suite(.ownThreads, .hangLimit) struct FullDiskTests {

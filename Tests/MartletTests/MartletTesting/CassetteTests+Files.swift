@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletHAR
 
 /// Files that processes share, and files beside a cassette.
 extension CassetteTests {

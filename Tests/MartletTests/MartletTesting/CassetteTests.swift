@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletHAR
 
 /// Recording exchanges, and replaying them.
 @Suite(.hangLimit) struct CassetteTests {

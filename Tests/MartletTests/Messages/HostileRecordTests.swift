@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 /// Numbers in files of our own, which a fault or another program may have changed: a value, or an error of ours.
 @Suite(.hangLimit) struct HostileRecordTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Martlet
 @testable import MartletBase
+@testable import MartletOutbox
 
 @Suite(.hangLimit) struct WireTextTests {
   /// ASCII, UTF-8, ISO 8859-1, other octets, and UTF-8 of a scalar that wire text uses itself.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// A record as it was found on disk.

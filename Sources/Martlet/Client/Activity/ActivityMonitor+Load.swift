@@ -1,3 +1,5 @@
+import MartletBase
+
 extension ActivityMonitor {
   /// The limits for the load of one origin, tag or endpoint.
   ///

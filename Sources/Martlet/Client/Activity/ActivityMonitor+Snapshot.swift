@@ -19,8 +19,8 @@ extension ActivityMonitor {
     public var bytesPerSecond = TransferProgress.Bandwidth()
     /// The totals since the client was created.
     public var totals = Totals()
-    /// The status values of the client's ``ClientWork``.
-    var work: [any Sendable] = []
+    /// The status values of attached ``ClientWork``, in no particular order.
+    public var work: [any Sendable] = []
     /// The limits for the load of servers, by name.
     public var loads: [LoadState] = []
     /// The use of the data budget, or `nil` without one.

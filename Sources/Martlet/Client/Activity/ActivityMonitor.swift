@@ -164,7 +164,7 @@ extension ClientCore {
       snapshot.data = ActivityMonitor.DataState(
         used: ledger.used(now: now), budget: ledger.budget.bytes ?? .max, rest: ledger.budget.period(at: now).rest)
     }
-    snapshot.work = work.map(\.shown)
+    snapshot.work = work.map(\.snapshot)
     for call in calls.sorted(by: { $0.id < $1.id }) {
       let info = ActivityMonitor.RequestInfo(call)
       switch info.state {

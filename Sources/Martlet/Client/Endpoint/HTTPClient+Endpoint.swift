@@ -1,3 +1,5 @@
+import MartletBase
+
 extension HTTPClient {
   /// Sends an endpoint's request and returns its output.
   ///

@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// The context of a request, for transports and middleware.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The parameters of a download besides its request.
@@ -35,7 +36,7 @@ extension ClientCore {
         var file = try await job.finish(at: place, asked: call.request, decoder: call.settings.configuration.decoder)
         let response = file.response
         file.response.explanation = call.explanation
-        return (file, response, response.status)
+        return (file, response, response.status, response.source)
       } catch {
         job.leave(isKept: place.isFindable && order.options.resume != .never)
         throw error
@@ -112,7 +113,7 @@ extension ClientCore {
       try await ending(helper) {
         let response = try await Pipeline.run(helper, .own(DownloadStage(job: job, role: .helper)))
         guard response.status.isSuccess else { throw try await refusal(response, helper) }
-        return ((), nil, response.status)
+        return ((), nil, response.status, response.source)
       }
     }
   }

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The part file of a download, and the name of the finished file.

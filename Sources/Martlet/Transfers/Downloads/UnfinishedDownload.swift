@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// A partial download.

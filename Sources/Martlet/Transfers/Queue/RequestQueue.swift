@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// Sends many requests with limits, priorities, dependencies and a common progress.

@@ -120,7 +120,7 @@ final class EventSession {
         error.message += " (\(failures) reconnects failed)"
         throw error
       }
-      let asked = error.response.flatMap { RetryAfter.delay($0.headers, now: core.settings.configuration.now()) }
+      let asked = error.response.flatMap { $0.headers.retryAfter(now: core.settings.configuration.now()) }
       pause = pauses.next(wasOfUse: false, asked: asked, random: random)
     }
   }

@@ -62,7 +62,9 @@ final class OpenCall: Sendable {
 
   func succeed() async throws {
     await call.tellLast(succeeded: true)
-    guard call.finish(.succeeded(response.status), response: nil) else { throw call.failure ?? CancellationError() }
+    guard call.finish(.succeeded(response.status), response: nil, source: response.source) else {
+      throw call.failure ?? CancellationError()
+    }
   }
 
   /// Ends the call with an error.

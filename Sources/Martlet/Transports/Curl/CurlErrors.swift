@@ -1,3 +1,5 @@
+import MartletBase
+
 #if os(Linux)
   import CurlEngine
   import Foundation

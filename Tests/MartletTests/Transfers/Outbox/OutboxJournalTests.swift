@@ -1,8 +1,10 @@
 import Foundation
+import MartletBase
 import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 @Suite(.hangLimit) struct OutboxJournalTests {
   private static func submission(_ text: String) throws -> OutboxLine { try .sample(Data(text.utf8)) }
@@ -30,11 +32,11 @@ import Testing
   @Test func `syncs the parent of each folder that it creates`() throws {
     let folder = try TemporaryFolder()
     let opened = Shared<[String]>([])
-    let calls = ParentFolder.Calls(
+    let calls = ParentFolderCalls(
       open: { path in
         opened.withLock { $0.append(path) }
-        return ParentFolder.Calls.system.open(path)
-      }, sync: ParentFolder.Calls.system.sync)
+        return ParentFolderCalls.system.open(path)
+      }, sync: ParentFolderCalls.system.sync)
 
     let journal = try OutboxJournal(folder.url.appending(path: "a/b/c"), calls: calls)
     #expect(opened.value == ["", "a", "a/b", "a/b"].map { folder.path($0) + "/" })
@@ -51,8 +53,8 @@ import Testing
   func `a folder that cannot be opened throws before a journal is created or replaced`(code: Int32) throws {
     let folder = try TemporaryFolder()
     let isFailing = Shared(true)
-    let calls = ParentFolder.Calls(
-      open: { isFailing.value ? -code : ParentFolder.Calls.system.open($0) }, sync: ParentFolder.Calls.system.sync)
+    let calls = ParentFolderCalls(
+      open: { isFailing.value ? -code : ParentFolderCalls.system.open($0) }, sync: ParentFolderCalls.system.sync)
     func expectError<R>(_ work: () throws -> R) {
       let error = #expect(throws: HTTPError.self) { _ = try work() }
       #expect(error?.kind == .file && error?.message.contains("cannot be opened, which syncing a name") == true)

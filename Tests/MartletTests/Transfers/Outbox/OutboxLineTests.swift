@@ -1,8 +1,10 @@
 import Foundation
+import MartletBase
 import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 @Suite struct OutboxLineTests {
   private static let date = Date(timeIntervalSince1970: 1_700_000_000.25)

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 @Suite struct OutboxTableTests {
   private let date = Date(timeIntervalSince1970: 5)
