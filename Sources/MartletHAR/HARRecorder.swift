@@ -28,7 +28,7 @@ public import Martlet
 /// is closed or released. Recorders of several processes must not share a file.
 public final class HARRecorder: Instrument {
   private struct State {
-    var drafts: HARDrafts
+    var drafts: HAREntryBuilder
     var writer: HARWriter?
     /// The entries that are not written yet.
     var waiting: [UInt8] = []
@@ -86,7 +86,7 @@ public final class HARRecorder: Instrument {
     self.file = file
     self.maximumBodyBytes = min(max(0, maximumBodyBytes), 16 << 20)
     self.delay = delay
-    let drafts = HARDrafts(redaction: redaction, maximumBodyBytes: self.maximumBodyBytes)
+    let drafts = HAREntryBuilder(redaction: redaction, maximumBodyBytes: self.maximumBodyBytes)
     state = Locked(State(drafts: drafts, writer: try HARWriter(at: file.path(percentEncoded: false))))
     HARRecorder.finishAtExit(self)
   }

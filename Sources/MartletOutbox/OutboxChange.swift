@@ -16,9 +16,9 @@ struct OutboxEntry: Codable, Equatable, Sendable {
   let submittedAt: Date
   var revivedAt: Date?
   var attempts: UInt32 = 0
-  var death: Death?
+  var death: DeadLetterInfo?
 
-  struct Death: Codable, Equatable, Sendable {
+  struct DeadLetterInfo: Codable, Equatable, Sendable {
     let date: Date
     private let text: String
     var failure: Outbox.Failure { Outbox.Failure(text: text) }
@@ -45,7 +45,7 @@ enum OutboxChange: Codable, Equatable, Sendable {
   case attempted(UUID, UInt32)
   /// Delivered or removed.
   case gone(UUID)
-  case died(UUID, OutboxEntry.Death)
+  case died(UUID, OutboxEntry.DeadLetterInfo)
   /// A dead letter is submitted again, as if it were new; its turn is the position of this change.
   case revived(UUID, at: Date, turn: Int64 = 0)
 

@@ -13,7 +13,7 @@ import Foundation
 /// Each of them holds the lock of the folder. They block, so they are called where that is allowed, one at a time.
 final class OutboxJournal: Sendable {
   /// The changes since the last report.
-  struct News: Sendable {
+  struct JournalChanges: Sendable {
     /// Whether all earlier changes are void, because another process has rewritten the journal.
     var isAnew = false
     var changes: [OutboxChange] = []
@@ -28,12 +28,12 @@ final class OutboxJournal: Sendable {
     /// The end of the part that has been read.
     var end: Int64 = 0
     /// The changes that were read but not reported yet; a later failure must not lose them.
-    var news = News()
+    var news = JournalChanges()
     /// Whether bytes after ``end`` were rejected and could not be cut off yet.
     var hasRefused = false
 
-    mutating func takeNews() -> News {
-      defer { news = News() }
+    mutating func takeNews() -> JournalChanges {
+      defer { news = JournalChanges() }
       return news
     }
   }
@@ -77,9 +77,9 @@ final class OutboxJournal: Sendable {
   // MARK: Reading
 
   /// Reads what other processes have added.
-  func catchUp() throws(HTTPError) -> News {
+  func catchUp() throws(HTTPError) -> JournalChanges {
     // Usually nothing has changed.
-    if state.withLock({ Self.unchanged($0) }) != nil { return News() }
+    if state.withLock({ Self.unchanged($0) }) != nil { return JournalChanges() }
     return try locked { state throws(HTTPError) in
       _ = try catchUp(&state)
       return state.takeNews()
@@ -141,7 +141,7 @@ final class OutboxJournal: Sendable {
       try file.sync()
       try parent.sync()
     }
-    if state.file != nil { state.news = News(isAnew: true) }
+    if state.file != nil { state.news = JournalChanges(isAnew: true) }
     (state.file, state.end, state.hasRefused) = (file, Int64(head.count), false)
     return file
   }
@@ -188,7 +188,7 @@ final class OutboxJournal: Sendable {
   /// Appends all lines or none; returns all new changes, including these.
   ///
   /// The lines are synced if they must survive a sudden stop of the machine.
-  func append(_ lines: [OutboxLine], isSynced: Bool) throws(HTTPError) -> News {
+  func append(_ lines: [OutboxLine], isSynced: Bool) throws(HTTPError) -> JournalChanges {
     try locked { state throws(HTTPError) in
       let file = try catchUp(&state)
       let start = state.end

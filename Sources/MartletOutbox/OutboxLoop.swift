@@ -145,7 +145,7 @@ actor OutboxLoop {
 
   // MARK: What is known
 
-  private func take(_ news: OutboxJournal.News) {
+  private func take(_ news: OutboxJournal.JournalChanges) {
     if news.isAnew {
       table.forget()
       // It was the length of another file.
@@ -334,7 +334,7 @@ actor OutboxLoop {
   }
 
   private func bury(_ id: UUID, _ failure: Outbox.Failure) {
-    unwritten.append(.died(id, OutboxEntry.Death(date: core.now, failure: failure)))
+    unwritten.append(.died(id, OutboxEntry.DeadLetterInfo(date: core.now, failure: failure)))
     core.events.yield(.died(id, failure))
   }
 

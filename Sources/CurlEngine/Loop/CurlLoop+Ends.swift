@@ -78,7 +78,7 @@ extension CurlLoop {
     if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
   }
 
-  func uses(_ transfer: CurlTransfer, _ connection: RestingConnections.Connection, isNew: Bool) {
+  func uses(_ transfer: CurlTransfer, _ connection: IdleConnections.Connection, isNew: Bool) {
     // Of an earlier connection with the same addresses.
     let name = connection.name
     if isNew, goaways.count > 0 || broken.count > 0 { (goaways[name], broken[name]) = (nil, nil) }

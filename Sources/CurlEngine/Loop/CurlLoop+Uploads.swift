@@ -12,7 +12,7 @@ extension CurlLoop {
       guard let handle = transfer.handle else { continue }
       if let code = transfer.endOfResponse(handle, isReading: isReading(handle)) {
         let text = "the server ended the \(handle.isAloneOnConnection ? "stream" : "connection") during the upload"
-        end(handle, CurlEnding(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
+        end(handle, TransferCompletion(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
       } else if asks, transfer.isSentOverHTTP2 {
         // If the request ends after its response, no event would make libcurl look.
         asked.append(handle)

@@ -46,8 +46,8 @@ final class CurlLoop {
   /// The transfers that wait for bandwidth, and when to check them.
   var throttled: [CurlTransfer] = []
   var throttleTime: Int64?
-  var marks: ReceiveMarks
-  var resting = RestingConnections()
+  var marks: ReceiveLowWaterMarks
+  var resting = IdleConnections()
   var exclusive = ExclusiveConnections()
   var multiplexed = MultiplexedConnections<CurlHandle>()
   var ended: [(handle: CurlHandle, code: CInt)] = []
@@ -65,7 +65,7 @@ final class CurlLoop {
   var metered = 0
   /// The time until which the thread waits without an event.
   private var sleepsUntil: Int64?
-  private var answer: AwaitedAnswer
+  private var answer: InlineWait
   private var lookups: AbandonedLookups
   var addresses = AddressRaces()
   var scouts: [UnsafeMutableRawPointer: AddressScout] = [:]
@@ -77,7 +77,7 @@ final class CurlLoop {
   init?(_ mailbox: CurlMailbox, _ poll: CInt) {
     self.mailbox = mailbox
     self.poll = poll
-    (answer, marks) = (AwaitedAnswer(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
+    (answer, marks) = (InlineWait(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
     lookups = AbandonedLookups(poll: poll)
     // A loop that could not be secured sends nothing.
     guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
@@ -105,7 +105,7 @@ final class CurlLoop {
     return CInt(clamping: (max(0, end - now) + 999) / 1000)
   }
 
-  enum Drive {
+  enum InlineDriveResult {
     case done
     /// Wake the loop's thread: more work or transfers are pending, or it would sleep too long.
     case threadIsNeeded
@@ -114,7 +114,7 @@ final class CurlLoop {
   }
 
   /// Performs operations on a caller's thread while the loop's own thread sleeps.
-  func drive(for transfer: CurlTransfer) -> Drive {
+  func drive(for transfer: CurlTransfer) -> InlineDriveResult {
     guard let multi, running == 0 else { return .threadIsNeeded }
     endAwaiting()
     answer.begin(transfer)
@@ -133,7 +133,7 @@ final class CurlLoop {
   /// Receives for the transfer and socket of ``drive(for:)`` on the caller's thread.
   ///
   /// `events` is 0 if the time for waiting is over. Returns the next step.
-  func receive(_ transfer: CurlTransfer, on socket: CInt, _ events: CInt) -> Drive {
+  func receive(_ transfer: CurlTransfer, on socket: CInt, _ events: CInt) -> InlineDriveResult {
     // If the loop's thread has woken, it has taken the transfer over.
     guard let multi, answer.transfer === transfer, answer.socket == socket else { return .done }
     if events == 0 {
@@ -146,7 +146,7 @@ final class CurlLoop {
     return nextStep(at: martlet_microseconds())
   }
 
-  private func nextStep(at now: Int64) -> Drive {
+  private func nextStep(at now: Int64) -> InlineDriveResult {
     noteIdleness(at: now)
     if running == 1, let transfer = answer.transfer, transfer.handle != nil, !transfer.isLarge,
       let socket = answer.socket
@@ -274,7 +274,8 @@ final class CurlLoop {
   }
 
   /// Ends a transfer, whether or not libcurl has ended it.
-  func end(_ handle: CurlHandle, _ ending: CurlEnding, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
+  func end(_ handle: CurlHandle, _ ending: TransferCompletion, _ multi: UnsafeMutableRawPointer, isClean: Bool = false)
+  {
     guard let transfer = handle.transfer else { return }
     recycle(handle, multi, isClean: isClean)
     if transfer.completed(ending) { waiting[ObjectIdentifier(transfer)] = transfer }
@@ -312,7 +313,7 @@ final class CurlLoop {
       handles.removeValue(forKey: handle.easy)
       guard isNew else { continue }
       exclusive.giveBack(transfer)
-      _ = transfer.completed(CurlEnding(code: code, text: handle.error, isReused: false))
+      _ = transfer.completed(TransferCompletion(code: code, text: handle.error, isReused: false))
       return transfer.release()
     }
   }

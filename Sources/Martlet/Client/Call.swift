@@ -26,7 +26,7 @@ package final class Call: Watched {
     /// Boxed, because most calls keep none.
     var response: Boxed<HTTPResponse>?
     var ledger = ProgressLedger()
-    var telling = Telling()
+    var telling = ProgressDelivery()
     var history: [RequestEvent] = []
     /// Boxed, because most calls have none.
     var explanation: Boxed<Explanation>?
@@ -59,15 +59,15 @@ package final class Call: Watched {
   /// Whether all decisions are recorded; otherwise those that go beyond sending a request once.
   let explains: Bool
   /// The state for instruments and traces, if there are any.
-  let watch: CallWatch?
+  let watch: CallInstrumentation?
   package let abortSource = AbortSource()
   /// The deadline of the task that began the call.
   let deadline: CallDeadline?
   /// Set if the client has a bandwidth limit.
   let throttledTime: ThrottledTime?
   /// Its place in the registry, and the one in the watchdog.
-  let place = Place()
-  let watchPlace = Place()
+  let place = SlotIndex()
+  let watchPlace = SlotIndex()
 
   let state: Locked<State>
 
@@ -92,7 +92,9 @@ package final class Call: Watched {
     deadline = Deadline.current.map { CallDeadline($0, core.timeline) }
     watch =
       settings.instruments == nil && trace == nil
-      ? nil : CallWatch(id, first.request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
+      ? nil
+      : CallInstrumentation(
+        id, first.request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
     state = Locked(State(startedAt: start, current: first.request))
   }
@@ -364,7 +366,7 @@ package final class Call: Watched {
   /// Delivers progress on a queue.
   ///
   /// A closure may block, and all requests of a client share the thread that moves bytes.
-  private func tellOnQueue() { ProgressLanes.shared.run { self.tell() } }
+  private func tellOnQueue() { ProgressCallbackQueues.shared.run { self.tell() } }
 
   /// Delivers pending progress in order and without the lock.
   private func tell() {

@@ -183,7 +183,7 @@ extension HTTPClient {
 }
 
 extension ClientSettings {
-  fileprivate func shelf(for options: ResolvedOptions) -> CookieShelf? {
+  fileprivate func shelf(for options: ResolvedOptions) -> CookieStorage? {
     switch options.cookies.kind {
     case .automatic: jar.shelf
     case .jar(let other): other.shelf

@@ -74,7 +74,7 @@ extension ClientCore {
   }
 }
 
-extension LoadLine.Key {
+extension AdmissionQueue.Key {
   fileprivate var name: String {
     switch self {
     case .origin(let origin, _, _), .rate(_, .origin(let origin)): "\(origin)"

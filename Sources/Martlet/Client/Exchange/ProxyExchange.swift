@@ -36,7 +36,7 @@ final class ProxyExchange: Sendable {
 
   init(_ context: RequestContext) { (call, abortSource) = (context.call, context.abortSource) }
 
-  func visit(_ proxy: Proxy) -> AuthSession.Visit { AuthSession.Visit(origin: proxy.origin, call: call, abortSource) }
+  func visit(_ proxy: Proxy) -> AuthSession.Target { AuthSession.Target(origin: proxy.origin, call: call, abortSource) }
 
   // MARK: The transport's side
 
@@ -105,7 +105,7 @@ extension Call {
   }
 }
 
-extension AuthSession.Visit {
+extension AuthSession.Target {
   init(origin: Origin, call: Call, _ abortSource: AbortSource) {
     self.init(
       origin: origin, call: call, abortSource: abortSource, store: call.settings.configuration.credentialStore,

@@ -72,13 +72,13 @@ final class PartFile: Sendable {
     var record = PartRecord(url: url, partition: partition)
     if let found = try kept(path, size, url, resume), found.partition == partition {
       record = found
-      record.written = found.reliable(size: size, boot: MachineRun.current)
+      record.written = found.reliable(size: size, boot: BootID.current)
       record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
       if found.url != url { record.isFromOtherURL = true }
       record.url = url
     }
     locked.setMode(0o600)
-    record.boot = MachineRun.current
+    record.boot = BootID.current
     let file = PartFile(path, locked, record)
     if record.written.isEmpty {
       try locked.cut(at: 0)
@@ -318,7 +318,7 @@ final class PartFile: Sendable {
 }
 
 /// Identifies the current boot of the machine.
-enum MachineRun {
+enum BootID {
   /// The identifier of the boot, or `nil` if the system has none.
   static let current: String? = {
     #if canImport(Darwin)

@@ -70,7 +70,7 @@ public final class RequestQueue: Sendable {
     _ request: HTTPRequest, to destination: URL? = nil, priority: Int = 0, after predecessors: [RequestID] = [],
     options: DownloadOptions = DownloadOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> RequestHandle<DownloadedFile> {
-    let order = DownloadOrder(destination: destination, options: options, progress: progress)
+    let order = DownloadParameters(destination: destination, options: options, progress: progress)
     return core.add(request, options: core.client.unbounded(options.request), priority: priority, after: predecessors) {
       [client = core.client] call in
       try await client.fetch(call, order)

@@ -65,7 +65,7 @@
     /// Whether the server rejects only `Expect: 100-continue`.
     ///
     /// The request is then sent without it (RFC 9110 §10.1.1).
-    private func isRefusal(_ answer: CurlAnswer, _ transfer: CurlTransfer) -> Bool {
+    private func isRefusal(_ answer: CurlResponse, _ transfer: CurlTransfer) -> Bool {
       guard answer.status == 417, transfer.job.asksLeave, transfer.upload?.isUnread != false else { return false }
       expectations.note(transfer.job.origin)
       return true
@@ -117,14 +117,14 @@
       let isDirect = router.isDirect(request, job, context)
       let route = isDirect ? nil : try await router.route(for: request, job, context)
       let isExclusive = job.isExclusive(request, context, perHost: settings.maximumConnectionsPerHost)
-      let sharing = CurlSharing(route, job.origin)
+      let sharing = ConnectionGroup(route, job.origin)
       let version = sharing.slotVersion(route, isExclusive: isExclusive)
       let slot = try await limiter.acquire(for: job.origin, context, version: version)
       return try makeTransfer(for: request, job, route, sharing, isExclusive: isExclusive, slot, context)
     }
 
     private func makeTransfer(
-      for request: HTTPRequest, _ job: consuming CurlJob, _ route: CurlRoute?, _ sharing: CurlSharing,
+      for request: HTTPRequest, _ job: consuming CurlJob, _ route: CurlRoute?, _ sharing: ConnectionGroup,
       isExclusive: Bool, _ slot: ConnectionSlot, _ context: RequestContext
     ) throws -> CurlTransfer {
       let upload = try job.makeUpload(of: request)

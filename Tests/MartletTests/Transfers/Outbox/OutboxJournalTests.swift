@@ -9,7 +9,7 @@ import Testing
 @Suite(.hangLimit) struct OutboxJournalTests {
   private static func submission(_ text: String) throws -> OutboxLine { try .sample(Data(text.utf8)) }
 
-  private static func texts(_ journal: OutboxJournal, _ news: OutboxJournal.News) -> [String] {
+  private static func texts(_ journal: OutboxJournal, _ news: OutboxJournal.JournalChanges) -> [String] {
     news.changes.compactMap { change in
       guard case .submitted(let entry) = change, let data = (try? journal.contents(of: entry))?.body else {
         return nil
@@ -166,7 +166,7 @@ import Testing
     let folder = try OutboxFolder()
     let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
     var table = OutboxTable(.concurrent(1))
-    func take(_ news: OutboxJournal.News) { for change in news.changes { table.apply(change) } }
+    func take(_ news: OutboxJournal.JournalChanges) { for change in news.changes { table.apply(change) } }
     let lines = try ["a", "b", "c", "d"].map { try Self.submission($0) }
     let ids = lines.compactMap { $0.change?.id }
     take(try one.append(lines, isSynced: true))

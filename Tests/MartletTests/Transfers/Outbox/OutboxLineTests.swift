@@ -13,7 +13,7 @@ import Testing
   ])
 
   private static func lines() throws -> [OutboxLine] {
-    let death = OutboxEntry.Death(date: date, failure: .unreadable("nobody wants it"))
+    let death = OutboxEntry.DeadLetterInfo(date: date, failure: .unreadable("nobody wants it"))
     var revived = OutboxEntry(id: UUID(), key: nil, host: "h", bodyLength: nil, submittedAt: date)
     (revived.revivedAt, revived.attempts, revived.death) = (date, 3, death)
     return try [
