@@ -110,7 +110,7 @@ extension Outbox {
     /// When it was submitted.
     public let submittedAt: Date
     /// When delivery was given up.
-    public let diedAt: Date
+    public let failedAt: Date
   }
 
   /// An event in an ``Outbox``.
@@ -122,7 +122,7 @@ extension Outbox {
     /// An attempt failed; its host is tried again after a delay.
     case failed(UUID, Failure, delay: Duration)
     /// A request became a dead letter.
-    case died(UUID, Failure)
+    case deadLettered(UUID, Failure)
     /// The folder could not be read or written; the outbox tries again.
     case problem(any Error)
   }

@@ -45,7 +45,7 @@ enum OutboxChange: Codable, Equatable, Sendable {
   case attempted(UUID, UInt32)
   /// Delivered or removed.
   case gone(UUID)
-  case died(UUID, OutboxEntry.DeadLetterInfo)
+  case deadLettered(UUID, OutboxEntry.DeadLetterInfo)
   /// A dead letter is submitted again, as if it were new; its turn is the position of this change.
   case revived(UUID, at: Date, turn: Int64 = 0)
 
@@ -53,7 +53,7 @@ enum OutboxChange: Codable, Equatable, Sendable {
     switch self {
     case .began: nil
     case .submitted(let entry): entry.id
-    case .attempted(let id, _), .gone(let id), .died(let id, _), .revived(let id, _, _): id
+    case .attempted(let id, _), .gone(let id), .deadLettered(let id, _), .revived(let id, _, _): id
     }
   }
 

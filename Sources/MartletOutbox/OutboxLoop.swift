@@ -246,7 +246,7 @@ actor OutboxLoop {
         guard let death = entry.death, let contents = try? journal.contents(of: entry) else { return nil }
         return Outbox.DeadLetter(
           id: entry.id, request: contents.request(entry, in: journal.folder), key: entry.key, failure: death.failure,
-          attempts: Int(entry.attempts), submittedAt: entry.submittedAt, diedAt: death.date)
+          attempts: Int(entry.attempts), submittedAt: entry.submittedAt, failedAt: death.date)
       }
     }
   }
@@ -334,8 +334,8 @@ actor OutboxLoop {
   }
 
   private func bury(_ id: UUID, _ failure: Outbox.Failure) {
-    unwritten.append(.died(id, OutboxEntry.DeadLetterInfo(date: core.now, failure: failure)))
-    core.events.yield(.died(id, failure))
+    unwritten.append(.deadLettered(id, OutboxEntry.DeadLetterInfo(date: core.now, failure: failure)))
+    core.events.yield(.deadLettered(id, failure))
   }
 
   // MARK: The journal

@@ -40,7 +40,7 @@ struct OutboxTable {
       if entry.death == nil { enqueue(entry) } else { dead += 1 }
     case .attempted(let id, let count): entries[id]?.attempts = count
     case .gone(let id): remove(id)
-    case .died(let id, let death):
+    case .deadLettered(let id, let death):
       guard let entry = entries[id], entry.death == nil else { return }
       entries[id]?.death = death
       dead += 1

@@ -69,8 +69,9 @@ final class AuthSession: Sendable {
     var (sent, flight) = state.withLock { $0.first(key, of: visit.call.id) }
     if let flight { return try await wait(for: flight, visit) }
     if sent.answer == nil {
-      let credential = authenticator.unaskedCredential(for: ProtectionSpace(visit.origin, realm: nil, isProxy: isProxy))
-      if let credential, credential.isSentUnasked { sent.answer = Answer(unasked: credential) }
+      let credential = authenticator.preemptiveCredential(
+        for: ProtectionSpace(visit.origin, realm: nil, isProxy: isProxy))
+      if let credential, credential.isPreemptive { sent.answer = Answer(unasked: credential) }
     }
     let now = visit.call.date
     guard isToken, let old = sent.answer, old.credential.isExpired(at: now) else { return sent }
@@ -203,7 +204,7 @@ final class AuthSession: Sendable {
     isStored: Bool,
     _ visit: Target
   ) {
-    let (store, timeline, limit) = (visit.store, visit.call.timeline, authenticator.answerLimit)
+    let (store, timeline, limit) = (visit.store, visit.call.timeline, authenticator.timeout)
     let space = storedSpace(visit.origin, challenge.realm)
     let onLoss: @Sendable (String) -> Void = { [weak call = visit.call] in call?.report(.credentialNotStored($0)) }
     // An unstructured task: if the first request is cancelled, the others still wait for the credential.

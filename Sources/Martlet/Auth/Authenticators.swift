@@ -114,7 +114,7 @@ public struct OriginPattern: Sendable, Hashable {
   /// All origins and proxies.
   ///
   /// Only for authenticators that check the origin of a challenge, such as
-  /// ``Authenticator/ask(schemes:answerLimit:_:)``. A fixed credential makes every request throw
+  /// ``Authenticator/ask(schemes:timeout:_:)``. A fixed credential makes every request throw
   /// ``HTTPError/Kind/invalidRequest``.
   public static let everywhere = OriginPattern(place: .everywhere)
 

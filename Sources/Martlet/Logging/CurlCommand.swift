@@ -128,7 +128,7 @@ extension HTTPRequest {
     do throws(InvalidInput) {
       let url = try target.resolve(against: base, adding: query)
       var request = self
-      request.add(url.user.map { Credential.user($0, password: url.password ?? "", isSentUnasked: true) }, url)
+      request.add(url.user.map { Credential.user($0, password: url.password ?? "", isPreemptive: true) }, url)
       return try CurlCommand(request: request, url: url, redaction: redaction).text()
     } catch {
       throw HTTPError(.invalidRequest, error.message, request: self)
@@ -136,7 +136,7 @@ extension HTTPRequest {
   }
 
   fileprivate mutating func add(_ credential: Credential?, _ url: AbsoluteURL) {
-    guard let credential, credential.isSentUnasked, !headers.contains("Authorization") else { return }
+    guard let credential, credential.isPreemptive, !headers.contains("Authorization") else { return }
     headers[wire: "Authorization"] = try? Answer(unasked: credential).field(method: method, url: url)
   }
 }

@@ -42,7 +42,7 @@ extension RequestContext {
     if let certificate = call.settings.partition.certificate { secrets += ["certificate", certificate] }
     if let credential, headers.contains("Authorization") || handshake != nil {
       secrets += ["credential", credential.user ?? "", credential.password ?? "", credential.domain ?? ""]
-      secrets += [credential.token ?? "", credential.isTicket ? "ticket" : ""]
+      secrets += [credential.token ?? "", credential.isKerberosTicket ? "ticket" : ""]
     }
     switch call.options.cookies.kind {
     case .automatic, .none: break

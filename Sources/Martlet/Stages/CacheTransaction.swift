@@ -332,7 +332,7 @@ final class CacheTransaction: Sendable {
     _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?
   ) -> Result<CacheEntry, CacheRules.Refusal> {
     guard !cache.isOff, !policy.contains(.neverWrite) else { return .failure(.neverWrite) }
-    guard mayBeOfUse(response.headers) else { return .failure(.useless) }
+    guard mayBeOfUse(response.headers) else { return .failure(.notReusable) }
     let options = context.call.options
     let ignoresServer = policy.contains(.ignoreServerDirectives)
     let status = response.status.rawValue
@@ -353,7 +353,7 @@ final class CacheTransaction: Sendable {
         options.decompression == .off || !response.headers.contains("Content-Encoding")
       else { return .failure(.unknownPart) }
     }
-    guard isOfUse(entry) else { return .failure(.useless) }
+    guard isOfUse(entry) else { return .failure(.notReusable) }
     return isKept(previous, insteadOf: entry) ? .failure(.lessThanStored) : .success(entry)
   }
 

@@ -37,11 +37,11 @@ public final class Cassette: Transport {
     /// Requests without an entry are sent and recorded.
     case recordMissing = "missing"
     /// All requests are sent, and the file is replaced.
-    case recordAnew = "anew"
+    case recordAll = "record"
 
     /// The mode that the environment chooses.
     ///
-    /// `MARTLET_CASSETTES` is `replay`, `missing` or `anew`; anything else means `replay`. Without it, ``replay`` if `CI` is set, as CI services do,
+    /// `MARTLET_CASSETTES` is `replay`, `missing` or `record`; anything else means `replay`. Without it, ``replay`` if `CI` is set, as CI services do,
     /// otherwise ``recordMissing``.
     public static var automatic: Mode { of(ProcessInfo.processInfo.environment) }
 

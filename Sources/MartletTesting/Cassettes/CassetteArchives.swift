@@ -29,7 +29,7 @@ enum CassetteArchives {
   /// The entries with which a cassette begins.
   static func open(_ file: URL, _ mode: Cassette.Mode) throws(HTTPError) -> HARFile {
     let path = path(of: file)
-    guard mode != .recordAnew else {
+    guard mode != .recordAll else {
       archives.withLock { archives in
         if archives[path]?.isAnew != true {
           archives[path] = Archive(file: new, isAnew: true, mark: SharedFile.mark(path))

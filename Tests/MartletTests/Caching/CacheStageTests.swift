@@ -320,8 +320,8 @@ import Testing
     {
       try await client.get("http://a.test/x", headers: headers, options: options).source
     }
-    let one = Credential.user("u", password: "1", isSentUnasked: true)
-    let two = Credential.user("u", password: "2", isSentUnasked: true)
+    let one = Credential.user("u", password: "1", isPreemptive: true)
+    let two = Credential.user("u", password: "2", isPreemptive: true)
 
     #expect(try await source() == .network)
     #expect(try await source(.credential(one)) == .network)

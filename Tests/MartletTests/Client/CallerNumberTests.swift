@@ -146,8 +146,8 @@ import Testing
       var states = client.activity.indicator(hideAfter: number.duration).makeAsyncIterator()
       _ = await states.next()
     },
-    "Authenticator.ask(schemes:answerLimit:_:)": setting {
-      $0.authenticators[.origin("https://a.test")] = .ask(answerLimit: $1.duration) { _ in nil }
+    "Authenticator.ask(schemes:timeout:_:)": setting {
+      $0.authenticators[.origin("https://a.test")] = .ask(timeout: $1.duration) { _ in nil }
     },
     "Authenticator.oauth2(_:refreshLimit:refresh:)": setting {
       $0.authenticators[.origin("https://a.test")] = .oauth2(refreshLimit: $1.duration) { _ in .token("a") }
@@ -202,7 +202,7 @@ import Testing
     "Cookie.init(_:_:domain:isHostOnly:path:expires:isSecure:isHTTPOnly:sameSite:)": { number in
       _ = await CookieJar().set(Cookie("a", "b", domain: "a.test", expires: number.date))
     },
-    "Credential.token(_:refreshToken:expires:isSentUnasked:)": setting {
+    "Credential.token(_:refreshToken:expires:isPreemptive:)": setting {
       $0.authenticators[.origin("https://a.test")] = .oauth2(.token("a", expires: $1.date)) { _ in .token("b") }
     },
     "DataBudget.per(_:_:)": setting {
@@ -271,8 +271,8 @@ import Testing
     "HTTPClient.all(_:limit:)": { _ = try await client().all(endpoints(3), limit: $0.int) },
     "HTTPClient.results(_:limit:)": { for await _ in client().results(endpoints(3), limit: $0.int) {} },
     "HTTPClient.drain(timeout:)": { await client().drain(timeout: $0.duration) },
-    "HTTPClient.events(of:keeping:)": { number in
-      let events = client().events(of: Forge.GetItem.self, keeping: number.int)
+    "HTTPClient.events(of:bufferingNewest:)": { number in
+      let events = client().events(of: Forge.GetItem.self, bufferingNewest: number.int)
       _ = events
     },
     "HTTPDate.init(_:)": { _ = HTTPDate($0.date).description },

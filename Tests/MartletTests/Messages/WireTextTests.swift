@@ -105,7 +105,7 @@ import Testing
     let file = folder.url.appending(path: "x.har")
     let fields = HTTPHeaders([Self.field])
     let live = StubTransport { _ in .status(.ok, headers: fields) }
-    let cassette = Cassette(file, mode: .recordAnew, recording: live)
+    let cassette = Cassette(file, mode: .recordAll, recording: live)
     try await HTTPClient.stubbed(live) { $0.transport = cassette }.get("/")
 
     let replayed = try await HTTPClient.stubbed(live) { $0.transport = Cassette(file, mode: .replay) }.get("/")

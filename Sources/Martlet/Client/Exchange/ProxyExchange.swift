@@ -98,7 +98,7 @@ extension Call {
   /// The session for a proxy: that of the credentials in its URL, otherwise a configured one.
   func proxySession(for proxy: Proxy) -> AuthSession? {
     guard proxy.user == nil && proxy.password == nil else {
-      let credential = Credential.user(proxy.user ?? "", password: proxy.password ?? "", isSentUnasked: true)
+      let credential = Credential.user(proxy.user ?? "", password: proxy.password ?? "", isPreemptive: true)
       return core.callSessions.session(for: CallCredential(credential: credential, origin: proxy.origin), isProxy: true)
     }
     return settings.configuration.authenticators.proxySession(for: proxy.origin)

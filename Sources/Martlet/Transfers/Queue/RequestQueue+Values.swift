@@ -20,7 +20,7 @@ extension RequestQueue {
   /// The effect of a failure on the other requests of a queue.
   public enum FailurePolicy: Sendable, Hashable {
     /// No effect, except on requests that depend on the failed one.
-    case carryOn
+    case continueOthers
     /// The first request that fails or is cancelled cancels all others.
     case cancelOthers
   }

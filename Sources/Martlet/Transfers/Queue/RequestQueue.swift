@@ -23,7 +23,7 @@ public final class RequestQueue: Sendable {
   ///   - progress: How ``progress`` is computed.
   ///   - paused: Whether requests start only after ``resume()``, or when the queue is released.
   public init(
-    client: HTTPClient = .shared, limits: Limits = .concurrent(4), onFailure: FailurePolicy = .carryOn,
+    client: HTTPClient = .shared, limits: Limits = .concurrent(4), onFailure: FailurePolicy = .continueOthers,
     progress: Progress.Kind = .simple, paused: Bool = false
   ) {
     core = QueueCore(client.core, limits, onFailure, progress, isPaused: paused)

@@ -174,7 +174,7 @@ import Testing
       try one.append(
         [
           OutboxLine(.gone(ids[0])), OutboxLine(.attempted(ids[1], 3)),
-          OutboxLine(.died(ids[2], .init(date: Date(timeIntervalSince1970: 9), failure: .expired))),
+          OutboxLine(.deadLettered(ids[2], .init(date: Date(timeIntervalSince1970: 9), failure: .expired))),
         ], isSynced: true))
     _ = try other.catchUp()
     let before = one.length

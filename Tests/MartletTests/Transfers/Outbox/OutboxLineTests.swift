@@ -20,7 +20,7 @@ import Testing
       .sample(nil, key: "k", headers: headers, at: date), .sample(Data([0, 1, 255]), headers: headers),
       .sample(Data(), key: "", headers: headers), .sample(nil, headers: headers, bodyLength: 1 << 40),
       OutboxLine(.submitted(revived)), OutboxLine(.attempted(UUID(), 7)), OutboxLine(.gone(UUID())),
-      OutboxLine(.died(UUID(), death)), OutboxLine(.revived(UUID(), at: date)), OutboxLine(.began(version: 9)),
+      OutboxLine(.deadLettered(UUID(), death)), OutboxLine(.revived(UUID(), at: date)), OutboxLine(.began(version: 9)),
     ]
   }
 
