@@ -62,7 +62,7 @@ actor OutboxLoop {
         let version = core.signal.version
         let messages = core.takeMessages()
         await take(messages)
-        await lookAtFolder()
+        await checkFolder()
         if isOver { break }
         if core.isAborting { group.cancelAll() }
         start(&group, await read(maySend ? table.start(now: timeline.now()) : []))
@@ -101,7 +101,7 @@ actor OutboxLoop {
   }
 
   /// Reads what others have added, and becomes the sender if there is none.
-  private func lookAtFolder() async {
+  private func checkFolder() async {
     do {
       take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
       if !core.isClosing { try await seekLease() }
@@ -178,7 +178,7 @@ actor OutboxLoop {
           bytes += length
           submissions.append((line, done))
         }
-      case .change(let change, let done): await obey(change, done)
+      case .change(let change, let done): await perform(change, done)
       case .list(let done): done.resolve(.success(await deadLetters()))
       case .ended(let entry, let verdict): note(entry, verdict)
       case .network(let state):
@@ -223,7 +223,7 @@ actor OutboxLoop {
     if case .gone(let id) = change, table.entries[id]?.bodyLength != nil { id } else { nil }
   }
 
-  private func obey(_ change: OutboxChange, _ done: Promise<Bool>) async {
+  private func perform(_ change: OutboxChange, _ done: Promise<Bool>) async {
     let entry = change.id.flatMap { table.entries[$0] }
     let isPossible =
       if case .gone(let id) = change { entry != nil && !table.sending.contains(id) } else { entry?.death != nil }
@@ -299,10 +299,10 @@ actor OutboxLoop {
       if table.entries[entry.id] != nil { unwritten.append(.gone(entry.id)) }
       delivered += 1
       core.events.yield(.delivered(entry.id, status))
-    case .dead(let failure): bury(entry.id, failure)
+    case .dead(let failure): moveToDeadLetters(entry.id, failure)
     case .refused(let status):
       table.hasAnswered(entry.host, now: now)
-      bury(entry.id, .status(status))
+      moveToDeadLetters(entry.id, .status(status))
     case .later(let failure, let isCounted, let asked):
       isFirst = !isCounted
       later(entry, failure, isCounted, asked, now)
@@ -322,7 +322,7 @@ actor OutboxLoop {
       entry.host, now: now, asked: asked, options, random: core.client.configuration.random())
     if isCounted { unwritten.append(.attempted(entry.id, UInt32(clamping: attempts))) }
     if isTooOld(entry) || isCounted && attempts >= options.maximumAttempts {
-      bury(entry.id, failure)
+      moveToDeadLetters(entry.id, failure)
     } else {
       core.events.yield(.failed(entry.id, failure, delay: pause))
     }
@@ -333,7 +333,7 @@ actor OutboxLoop {
     return age > options.maximumAge.inSeconds
   }
 
-  private func bury(_ id: UUID, _ failure: Outbox.Failure) {
+  private func moveToDeadLetters(_ id: UUID, _ failure: Outbox.Failure) {
     unwritten.append(.deadLettered(id, OutboxEntry.DeadLetterInfo(date: core.now, failure: failure)))
     core.events.yield(.deadLettered(id, failure))
   }

@@ -30,7 +30,7 @@ extension CurlLoop {
     if code == 55 { handle.readAlert(from: socket) }  // SEND_ERROR
     // From 8.14 on, libcurl may choose an HTTP/2 connection whose socket has ended.
     if handle.isMultiplexed { broken[name] = () }
-    giveUp(socket)
+    abandon(socket)
   }
 
   func isReadable(_ socket: CInt) -> Bool { withUnsafePointer(to: socket) { martlet_is_any_readable($0, 1) } }

@@ -137,7 +137,7 @@ extension CurlHandle {
       let socket = endOfLast(on: connection, before: transfer)
         ?? (loop.resting.check(connection) == true ? connection.socket : nil)
     else { return false }
-    loop.giveUp(socket)
+    loop.abandon(socket)
     return true
   }
 

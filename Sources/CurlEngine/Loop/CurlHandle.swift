@@ -294,7 +294,7 @@ final class CurlHandle {
     }
     if waitsForSharing, !isReused { loop.joinable.insert(transfer.job.origin) }
     if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
-      transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
+      transfer.slot.recordVersion(isMultiplexed: isMultiplexed)
     }
     guard isMultiplexed else { return true }
     log()
@@ -333,17 +333,17 @@ final class CurlHandle {
     if type == 3, CurlLibrary.showsRawBody {
       transfer?.receivedRaw(UnsafeRawBufferPointer(start: bytes, count: count))
     }
-    noteLeftovers(type, bytes, count)
+    recordLeftovers(type, bytes, count)
     var (stream, error): (UInt32, UInt32) = (0, 0)
     let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream, &error)
     switch note {
     case 1 where !isRepeating: self.stream = stream
     case 3, 5:
-      if note == 5, !isRepeating { transfer?.life.sends.noteRefusal() }
+      if note == 5, !isRepeating { transfer?.life.sends.recordRefusal() }
       isRepeating = true
       leaveConnection(.givingUp)
     case 4: wasKept = true
-    case 6: transfer?.life.sends.noteDowngrade()
+    case 6: transfer?.life.sends.recordDowngrade()
     case 7: isStreamClosed = true
     case 8:
       (connectionNumber, isWritingHead) = (UInt64(stream), false)
@@ -412,7 +412,7 @@ final class CurlHandle {
   func readAlert(from socket: CInt) { if let alerts { _ = martlet_tls_is_quiet(alerts.tls, socket) } }
 
   /// Notes facts about the connection before the transfer loses it.
-  func noteConnection() {
+  func recordConnection() {
     guard let transfer else { return }
     let isSecure = transfer.job.isSecure
     if isSecure, transfer.sharing == .agreed {

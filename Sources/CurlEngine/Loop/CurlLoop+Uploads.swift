@@ -60,7 +60,7 @@ extension CurlLoop {
   }
 
   /// Reports which request bodies have progressed, for the time limits.
-  func lookAtUploads(from time: Int64) {
+  func checkUploads(from time: Int64) {
     let now = martlet_microseconds()
     guard time <= now else { return }
     uploads.look(at: now) { transfer, pace in
@@ -75,7 +75,7 @@ extension CurlLoop {
   }
 
   /// Pauses write events without effect, and resumes them after a read event; see ``VainWrites``.
-  func noteWrites(_ event: martlet_event) {
+  func recordWrites(_ event: martlet_event) {
     guard let watch = watches[event.socket], watch.wanted & 2 != 0 else { return }
     if event.events & 1 != 0 {
       guard vainWrites.resume(event.socket) else { return }

@@ -147,7 +147,7 @@ final class CurlLoop {
   }
 
   private func nextStep(at now: Int64) -> InlineDriveResult {
-    noteIdleness(at: now)
+    recordIdleness(at: now)
     if running == 1, let transfer = answer.transfer, transfer.handle != nil, !transfer.isLarge,
       let socket = answer.socket
     {
@@ -185,7 +185,7 @@ final class CurlLoop {
   private func endTurn(_ multi: UnsafeMutableRawPointer) {
     if let throttleTime { serveThrottled(from: throttleTime) }
     if marks.time != nil { lookAtMarks(multi) }
-    if let time = uploads.time { lookAtUploads(from: time) }
+    if let time = uploads.time { checkUploads(from: time) }
     if let time = vainWrites.time { resumeWrites(from: time) }
     if !lookups.isEmpty { lookups.endOverdue() }
     if let sweepTime { sweep(from: sweepTime, multi) }
@@ -231,7 +231,7 @@ final class CurlLoop {
 
   private var isIdle: Bool { running == 0 && waiting.isEmpty && (isClosing || lookups.isEmpty) }
 
-  private func noteIdleness(at now: Int64) {
+  private func recordIdleness(at now: Int64) {
     mailbox.isIdle = running == 0
     idleSince = isIdle ? idleSince ?? now : nil
   }
@@ -239,7 +239,7 @@ final class CurlLoop {
   /// Ends the loop if it is idle and no longer needed; returns whether it has ended.
   private func hasEnded() -> Bool {
     let now = martlet_microseconds()
-    noteIdleness(at: now)
+    recordIdleness(at: now)
     guard let idleSince else {
       if isClosingIdle { closeIdle() }
       return false
@@ -259,10 +259,10 @@ final class CurlLoop {
       if let handle = transfer.handle { recycle(handle, multi) }
       transfer.release()
     case .drained(let transfer):
-      if transfer.drained() { goOn(with: transfer) }
+      if transfer.drained() { resume(with: transfer) }
       if !transfer.life.isLingering { forget(transfer) }
     case .fed(let transfer):
-      if transfer.fed() { goOn(with: transfer) }
+      if transfer.fed() { resume(with: transfer) }
       if transfer.life.isHeld { start(transfer, multi) }
     case .closeIdle: isClosingIdle = true
     case .close: isClosing = true
@@ -286,13 +286,13 @@ final class CurlLoop {
     guard !transfer.isEnded else { return transfer.release() }
     guard transfer.isReady() else { return waiting[ObjectIdentifier(transfer)] = transfer }
     forget(transfer)
-    if !CurlLibrary.tellsBeforeSending { for socket in resting.takeSpoiled() { giveUp(socket) } }
+    if !CurlLibrary.tellsBeforeSending { for socket in resting.takeSpoiled() { abandon(socket) } }
     // A proxy's response to CONNECT cannot be guarded, so a used handle is not safe there.
     let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
     while true {
       let isNew = needsNew || free.isEmpty
       guard let handle = (isNew ? nil : free.popLast()) ?? newHandle() else {
-        exclusive.giveBack(transfer)
+        exclusive.release(transfer)
         return transfer.refuse()
       }
       if transfer.job.hasBody || CurlLibrary.readsWhilePaused {
@@ -312,7 +312,7 @@ final class CurlLoop {
       handle.transfer = nil
       handles.removeValue(forKey: handle.easy)
       guard isNew else { continue }
-      exclusive.giveBack(transfer)
+      exclusive.release(transfer)
       _ = transfer.completed(TransferCompletion(code: code, text: handle.error, isReused: false))
       return transfer.release()
     }
@@ -337,14 +337,14 @@ final class CurlLoop {
     if let transfer {
       if handle.waitsForSharing, transfer.life.sends.count == 0 { joinable.insert(transfer.job.origin) }
       marks.forget(transfer)
-      exclusive.giveBack(transfer)
+      exclusive.release(transfer)
       if transfer.job.hasBody { uploads.remove(transfer) }
       let isReusable = isClean && transfer.life.isAlone
       let spoiled = handle.resting.flatMap {
         resting.end(
           $0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls, within: handle.proxyTLS)
       }
-      if let spoiled { giveUp(spoiled) }
+      if let spoiled { abandon(spoiled) }
       closeUnusable(handle)
     }
     _ = martlet_multi_remove(multi, handle.easy)
@@ -362,7 +362,7 @@ final class CurlLoop {
   }
 
   /// Ends a connection that is idle to libcurl, which sees the end before reusing it.
-  func giveUp(_ socket: CInt) {
+  func abandon(_ socket: CInt) {
     ignore(socket)
     martlet_replace_with_end(socket)
   }
@@ -417,7 +417,7 @@ final class CurlLoop {
       return raced(event.socket) ? () : lookups.act(on: event.socket)
     }
     guard watch.wanted != 0 else {
-      if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }
+      if let isSpoiled = resting.check(event.socket) { return isSpoiled ? abandon(event.socket) : () }
       return ignore(event.socket)
     }
     if CurlLibrary.readsWhilePaused, event.events & 4 == 0, isPaused(watch) { return actUnread(event, watch, multi) }
@@ -430,7 +430,7 @@ final class CurlLoop {
       events &= events & 4 == 0 ? (watches[event.socket]?.wanted ?? 0) & 2 : 0
     }
     if events != 0 { _ = martlet_multi_act(multi, event.socket, events) }
-    noteWrites(event)
+    recordWrites(event)
     // The socket may belong to another transfer by now.
     if metered > 0 { watches[event.socket]?.easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
   }

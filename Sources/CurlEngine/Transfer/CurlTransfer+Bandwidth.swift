@@ -63,10 +63,10 @@ extension CurlTransfer {
 
   func waitsHaveChanged() {
     sink.setPaused(life.isAtRest)
-    if life.waits.isDisjoint(with: [.down, .up]) { noteTurn() }
+    if life.waits.isDisjoint(with: [.down, .up]) { recordTurn() }
   }
 
-  private func noteTurn() {
+  private func recordTurn() {
     guard let throttle, let start = throttle.start.take() else { return }
     throttle.time?.add(microseconds: martlet_microseconds() - start)
   }
@@ -134,7 +134,7 @@ extension CurlTransfer {
   func leaveUploadThrottle() { throttle?.up?.leave(ObjectIdentifier(self)) }
 
   func leaveThrottle() {
-    noteTurn()
+    recordTurn()
     throttle?.down?.leave(ObjectIdentifier(self))
     leaveUploadThrottle()
   }

@@ -121,7 +121,7 @@ extension CurlTransfer {
   }
 
   /// Makes the loop check whether the response is complete by its length.
-  func noteLength() { if job.hasBody, life.isWhole { handle?.loop.mayBeAnswered.append(self) } }
+  func recordLength() { if job.hasBody, life.isWhole { handle?.loop.mayBeAnswered.append(self) } }
 
   func endOfResponse(_ handle: CurlHandle, isReading: Bool) -> CInt? {
     var sight = TransferStateMachine.ConnectionSnapshot(isReading: isReading, chunksHaveEnded: chunks?.decisiveEnd)

@@ -125,7 +125,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) { mailbox.post(.drained(self)) }
   }
 
-  package func readerHasLeft() { cancel() }
+  package func readerDidCancel() { cancel() }
 
   /// Fails the transfer, because no loop or handle is available, or because the process is exiting.
   func refuse() {
@@ -199,7 +199,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     // HTTP/1: a wait stops the upload without ending it. HTTP/2: the stream may end, because that leaves its connection
     // intact.
     if life.isUploadStopped { return life.isAlone || holdsEnd() ? .wait : .bytes(0) }
-    upload.noteAnswer()
+    upload.recordAnswer()
     guard let buffer = fitting(buffer).flatMap({ limited($0) }) else { return .wait }
     if upload.mayEnd(within: buffer.count), holdsEnd() { return .wait }
     let piece = upload.read(into: buffer)
@@ -286,7 +286,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
     life.open(end, isAlone: isHTTP1)
     if isHTTP1, let time = head.framing.idleTime { handle?.resting?.idleTime = time }
-    handle?.noteConnection()
+    handle?.recordConnection()
     sink.didReceiveHead(head.status, arrival.timing)
     let body = CurlBody(expected: life.expected, decoder: decoder, source: self)
     // The transfer has ended meanwhile; the loop will be informed.
@@ -295,7 +295,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     opened = CurlResponse(arrival, body.stream, isDecoded: decoder != nil)
     stopUpload(head.status)
     if head.status == 417, job.expectsContinue, upload?.isAtStart == true { life.refuseExpectation() }
-    noteLength()
+    recordLength()
   }
 
   func deliverHead() {
@@ -329,7 +329,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       case .taken:
         throttle?.received(bytes.count)
         life.receive(bytes.count)
-        noteLength()
+        recordLength()
         if unreported == 0 { handle?.loop.hasBytes(self) }
         unreported += bytes.count
         if !life.isAlone, throttle != nil || unreported >= fullBuffer { handle?.loop.holdsMore(self) }
@@ -350,7 +350,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   /// Continues after the reader has taken the available bytes; returns whether libcurl has to continue.
   func drained() -> Bool {
     guard let body, !isEnded else {
-      life.readerHasLeft()
+      life.readerDidCancel()
       return false
     }
     switch life.drained(Result { () throws(ResponseHeadReader.Problem) in try body.resume() }) {

@@ -29,10 +29,10 @@ struct SendCounter {
   /// Notes that libcurl is about to send again because the server refused the stream.
   ///
   /// libcurl also repeats any request without a response on a reused connection, but does not report why.
-  mutating func noteRefusal() { if count == 1 { wasRefused = true } }
+  mutating func recordRefusal() { if count == 1 { wasRefused = true } }
 
-  mutating func noteHTTP1() { gotHTTP1 = true }
+  mutating func recordHTTP1() { gotHTTP1 = true }
 
   /// Notes that libcurl is about to send the request again, over HTTP/1.1.
-  mutating func noteDowngrade() { if count == 1 { wantsHTTP11 = true } }
+  mutating func recordDowngrade() { if count == 1 { wantsHTTP11 = true } }
 }

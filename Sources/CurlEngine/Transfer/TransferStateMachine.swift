@@ -191,7 +191,7 @@ extension TransferStateMachine {
     return .libcurlGoesOn
   }
 
-  mutating func readerHasLeft() { isLingering = false }
+  mutating func readerDidCancel() { isLingering = false }
 }
 
 // MARK: The end

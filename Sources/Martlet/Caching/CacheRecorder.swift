@@ -36,7 +36,7 @@ final class CacheRecorder: Sendable {
     self.report = report
   }
 
-  deinit { giveUp() }
+  deinit { abandon() }
 
   /// Takes the next chunk; called by one reader, sequentially.
   func take(_ piece: Data) {
@@ -73,7 +73,7 @@ final class CacheRecorder: Sendable {
   }
 
   /// Discards the body, because it is not read to its end.
-  func giveUp() {
+  func abandon() {
     guard state.withLock({ $0.take() }) != nil else { return }
     lease?.end(.left)
   }
@@ -108,7 +108,7 @@ extension ResponseBody {
             return piece
           }
         } catch {
-          recorder.giveUp()
+          recorder.abandon()
           throw error
         }
         await recorder.finish()

@@ -96,7 +96,7 @@ final class RequestCoalescer: Sendable {
     deinit { end(.left) }
 
     /// Notes that the head has arrived, and that the response will be stored.
-    func noteHead() { flight.hasHead.store(true, ordering: .relaxed) }
+    func recordHead() { flight.hasHead.store(true, ordering: .relaxed) }
 
     func end(_ end: End) {
       flights.end(key, flight, end)

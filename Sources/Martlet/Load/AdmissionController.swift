@@ -165,7 +165,7 @@ struct AdmissionController {
   }
 
   /// Takes back the token of an exchange that does not go yet.
-  mutating func takeBackToken() { bucket?.giveBack() }
+  mutating func takeBackToken() { bucket?.refund() }
 
   // MARK: Exchanges
 

@@ -140,7 +140,7 @@ struct RateBucket {
   }
 
   /// Gives a token back that was not used.
-  mutating func giveBack() { tokens = min(tokens + 1, burst) }
+  mutating func refund() { tokens = min(tokens + 1, burst) }
 
   /// The time of the next token: now, if there is one.
   func next(now: Duration) -> Duration {

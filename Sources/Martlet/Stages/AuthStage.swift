@@ -15,7 +15,7 @@ struct AuthStage: Stage {
     // An `Authorization` field that the caller has set is not replaced, and a 401 to it is not answered.
     guard let session = session(for: hop, context) else {
       let response = try await next(hop, context)
-      if response.status == .unauthorized { call.noteSilence(to: hop.request) }
+      if response.status == .unauthorized { call.recordSilence(to: hop.request) }
       return response
     }
     return try await answer(hop, session, context, next)
@@ -187,7 +187,7 @@ extension AuthSession {
 
 extension Call {
   /// Notes why a 401 is not answered, if no session answers for its request.
-  @inline(never) func noteSilence(to request: HTTPRequest) {
+  @inline(never) func recordSilence(to request: HTTPRequest) {
     var reason = Explanation.Reason.noCredential
     if request.headers.contains("Authorization") {
       reason = .init("ownField", "the request has an Authorization field already")

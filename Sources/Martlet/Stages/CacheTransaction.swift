@@ -299,7 +299,7 @@ final class CacheTransaction: Sendable {
       .init("cache.stored", "the response is stored with its body\(limit); it is \(freshness.text)", "RFC 9111 §3"))
     let expected = entry.part?.length ?? response.headers.contentLength
     // A response that is not fresh cannot serve the waiting requests, so they stop waiting now.
-    if freshness.isFresh { lease?.noteHead() } else { lease?.end(.notStored) }
+    if freshness.isFresh { lease?.recordHead() } else { lease?.end(.notStored) }
     entry.bodyLength = expected ?? 0
     let prefix = previous.flatMap { joined($0, &entry) }
     let (made, query) = (entry, query)

@@ -206,7 +206,7 @@ extension Call {
     decided("status.refused", "the status \(status) is an error")
     // Otherwise `AuthStage` has said why it did not answer.
     if response.status == .unauthorized, credential == nil, settings.configuration.authenticators.isEmpty {
-      noteSilence(to: response.finalRequest)
+      recordSilence(to: response.finalRequest)
     }
     let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
     let problem = unansweredChallenge(of: response).map { ": the server \($0)" } ?? ""

@@ -36,7 +36,7 @@ struct LoadStage: Stage {
       throw pass.error(refusal, call)
     }
     pass.entered(isProbe: false)
-    pass.heedPause()
+    pass.observePause()
     let time = call.core.timeline.now() - waiter.since
     call.decided("load.waited", "the request waited \(time.shown) for its turn")
   }

@@ -19,7 +19,7 @@
         if isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) { drains.add(()) }
       }
 
-      func readerHasLeft() {}
+      func readerDidCancel() {}
     }
 
     /// Gives bytes to a body until it takes no more.

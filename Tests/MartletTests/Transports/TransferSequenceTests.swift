@@ -365,7 +365,7 @@
     }
 
     private mutating func drained() {
-      guard isOpened, !answer.isEnded else { return life.readerHasLeft() }
+      guard isOpened, !answer.isEnded else { return life.readerDidCancel() }
       let isBroken = isCorrupt && pending > 0 && chance(of: 2)
       let hasRoom: Swift.Result<Bool, ResponseHeadReader.Problem> =
         isBroken ? .failure(.init(message: "corrupt")) : .success(makeRoom())

@@ -310,7 +310,7 @@
       var life = Self.opened(.length(5), received: 5)
       _ = life.completed(0, .init(isPending: true))
 
-      life.readerHasLeft()
+      life.readerDidCancel()
 
       #expect(!life.isLingering)
       #expect("\(life.drained(.success(true)))" == "nothing")

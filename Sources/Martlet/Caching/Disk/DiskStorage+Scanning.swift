@@ -12,7 +12,7 @@ extension DiskStorage {
   /// Rescans subfolders and evicts records, after a record was stored.
   func tidy(_ folder: DiskFolder, afterWriting bytes: Int64) {
     let due: [Int]? = state.withLock { state in
-      state.index.noteWrite(bytes)
+      state.index.recordWrite(bytes)
       guard !state.isTidying else { return nil }
       state.isTidying = true
       return state.isScanned ? state.index.partsDue(limit: limit) : Array(0..<DiskIndex.partCount)

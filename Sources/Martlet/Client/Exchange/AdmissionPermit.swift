@@ -91,7 +91,7 @@ final class AdmissionPermit: Sendable {
   /// Gives the place back if the server has asked for a pause during the wait for it.
   ///
   /// Three times at most, so that the waits of an exchange are bounded, whatever the server says.
-  func heedPause() {
+  func observePause() {
     guard let last, let index = lines.firstIndex(where: { $0.key.obeyedOrigin != nil && $0.isPaused }) else { return }
     let goesBack = state.withLock { state in
       guard state.next == lines.count, index < lines.count - 1, !state.isProbe, state.returns < 3 else { return false }

@@ -123,12 +123,12 @@ final class DownloadJob: Sendable {
   /// Whether an additional connection has work.
   var hasWork: Bool {
     guard let work = take(.helper) else { return false }
-    giveBack(work)
+    requeue(work)
     return true
   }
 
   /// Gives back work that is done or given up.
-  func giveBack(_ work: DownloadWork) {
+  func requeue(_ work: DownloadWork) {
     guard let end = work.end else { return }
     state.withLock { state in
       if let index = state.reserved.firstIndex(of: work.start..<end) { state.reserved.remove(at: index) }

@@ -277,7 +277,7 @@ final class PartFile: Sendable {
     }
     // `rename` keeps the link if the destination is another link to the same file; the empty part file remains as well.
     if isLinked { removeParts() }
-    letGo()
+    releaseLock()
     return true
   }
 
@@ -303,7 +303,7 @@ final class PartFile: Sendable {
 
   func discard() {
     removeParts()
-    letGo()
+    releaseLock()
   }
 
   private func removeParts() {
@@ -311,7 +311,7 @@ final class PartFile: Sendable {
     unlink(path)
   }
 
-  private func letGo() {
+  private func releaseLock() {
     unlink(recordPath)
     close()
   }
