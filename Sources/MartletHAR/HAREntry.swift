@@ -8,7 +8,7 @@ public struct HAREntry: Sendable {
   /// A body, or its beginning.
   public struct Body: Sendable, Hashable {
     /// The content of a body.
-    public enum Content: Sendable, Hashable {
+    @frozen public enum Content: Sendable, Hashable {
       /// Text.
       case text(String)
       /// Bytes.

@@ -82,6 +82,7 @@ private struct CallDraft {
       case .cancelled: failure = "cancelled"
       }
       return last > 0 ? takeEntries() : [entry(of: event.call, end, source, event.time)]
+    @unknown default: return []
     }
     return []
   }

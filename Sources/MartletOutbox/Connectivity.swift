@@ -7,7 +7,7 @@ public protocol Connectivity: Sendable {
 }
 
 /// The state of the network.
-public enum ConnectivityState: Sendable, Hashable {
+@nonexhaustive public enum ConnectivityState: Sendable, Hashable {
   /// Unknown: the outbox infers it from requests.
   case unknown
   /// There is a network.

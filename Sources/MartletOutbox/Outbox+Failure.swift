@@ -2,7 +2,7 @@ public import Martlet
 
 extension Outbox {
   /// The reason why a delivery failed.
-  public enum Failure: Sendable, Hashable, CustomStringConvertible {
+  @nonexhaustive public enum Failure: Sendable, Hashable, CustomStringConvertible {
     /// The response had this status.
     case status(HTTPStatus)
     /// There was no response: the kind of the error, and its message.

@@ -114,7 +114,7 @@ extension Outbox {
   }
 
   /// An event in an ``Outbox``.
-  public enum Event: Sendable {
+  @nonexhaustive public enum Event: Sendable {
     /// A request was synced to disk.
     case submitted(UUID)
     /// A server has accepted a request.

@@ -144,7 +144,7 @@ extension ResponseCache {
   }
 
   /// How long a response may be stored.
-  public enum Storage: String, Sendable, Hashable {
+  @nonexhaustive public enum Storage: String, Sendable, Hashable {
     /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
     case session
     /// Until the cache evicts it.

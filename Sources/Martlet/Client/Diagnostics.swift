@@ -19,7 +19,7 @@ extension HTTPClient {
   /// `martlet doctor` prints the diagnostics of a client with the default configuration.
   public struct Diagnostics: Sendable, Hashable, CustomStringConvertible {
     /// The loader.
-    public enum Loader: Sendable, Hashable {
+    @nonexhaustive public enum Loader: Sendable, Hashable {
       /// Martlet's engine, on libcurl.
       case engine
       /// The system's `URLSession`, as it comes with Foundation.

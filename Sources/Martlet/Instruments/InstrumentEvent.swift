@@ -94,7 +94,7 @@ public struct InstrumentEvent: Sendable {
   }
 
   /// What happened.
-  public enum Kind: Sendable {
+  @nonexhaustive public enum Kind: Sendable {
     /// The call began.
     case began
     /// An attempt began.

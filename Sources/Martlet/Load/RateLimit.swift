@@ -15,7 +15,7 @@ import MartletBase
 /// `X-RateLimit-Remaining` field that leaves no request. ``server`` does only that.
 public struct RateLimit: Sendable, Hashable {
   /// Which requests are counted together.
-  public enum Scope: Sendable, Hashable {
+  @nonexhaustive public enum Scope: Sendable, Hashable {
     /// The requests to the same origin.
     case origin
     /// The requests with the same ``RequestOptions/tag``, to any origin.

@@ -3,7 +3,7 @@ public import Foundation
 /// The masks of logs, for instruments and other readers of requests and responses.
 extension Redaction {
   /// A body with its secrets masked.
-  public enum MaskedBody: Sendable, Hashable {
+  @frozen public enum MaskedBody: Sendable, Hashable {
     /// Text, in the character set of the original.
     case text(Data)
     /// The bytes of the original.

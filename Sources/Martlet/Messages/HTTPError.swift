@@ -9,7 +9,7 @@ public import Foundation
 /// ``HTTPClient/Configuration/redaction`` hides, and `dump` shows no more than the description.
 public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// A phase of an exchange.
-  public enum Phase: String, Sendable, Hashable {
+  @nonexhaustive public enum Phase: String, Sendable, Hashable {
     /// Waiting for a connection slot.
     case queued
     /// Resolving the host name, connecting, or performing the TLS handshake.

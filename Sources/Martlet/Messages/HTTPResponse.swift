@@ -3,7 +3,7 @@ public import Foundation
 /// A complete response.
 public struct HTTPResponse: Sendable {
   /// Where a response came from.
-  public enum Source: Sendable, Hashable {
+  @nonexhaustive public enum Source: Sendable, Hashable {
     /// The server.
     case network
     /// A stored response that was still fresh.

@@ -31,7 +31,7 @@ import MartletHAR
 /// time limit nor a cancellation ends it.
 public final class Cassette: Transport {
   /// When to record.
-  public enum Mode: String, Sendable, Hashable {
+  @nonexhaustive public enum Mode: String, Sendable, Hashable {
     /// Never: a request without an entry fails, and nothing is sent.
     case replay
     /// Requests without an entry are sent and recorded.
@@ -53,7 +53,7 @@ public final class Cassette: Transport {
   }
 
   /// How long a replayed response takes.
-  public enum Pacing: Sendable {
+  @nonexhaustive public enum Pacing: Sendable {
     /// No time.
     case immediate
     /// As long as it took: the head arrives after the recorded time, and the body in pieces.

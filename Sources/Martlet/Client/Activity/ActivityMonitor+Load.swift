@@ -7,7 +7,7 @@ extension ActivityMonitor {
   /// that requests have met.
   public struct LoadState: Sendable, Hashable {
     /// The state of a ``CircuitBreaker``.
-    public enum Circuit: Sendable, Hashable {
+    @nonexhaustive public enum Circuit: Sendable, Hashable {
       /// Requests are sent.
       case closed
       /// Requests fail at once, for this time.

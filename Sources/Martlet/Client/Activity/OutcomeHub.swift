@@ -2,7 +2,7 @@ import MartletBase
 import Synchronization
 
 /// The outcome of one request of an endpoint type.
-public enum EndpointEvent<Output: Sendable>: Sendable {
+@nonexhaustive public enum EndpointEvent<Output: Sendable>: Sendable {
   /// Its output.
   case succeeded(Output)
   /// Its error; cancelled requests are not reported.
