@@ -46,7 +46,7 @@ struct Courier {
     switch event {
     case .failed(_, let failure, let next): complain("\(failure); next try in \(next)")
     case .problem(let error): complain("\(error)")
-    case .submitted, .delivered, .deadLettered: break
+    default: break
     }
   }
 
