@@ -17,7 +17,7 @@ public struct HAREntry: Sendable {
       case none
       /// A file with the bytes, by its path relative to the folder of the HAR file.
       ///
-      /// Anybody can have written the path: check it before you read the file.
+      /// The path is untrusted: check it before you read the file.
       case file(String)
     }
 
