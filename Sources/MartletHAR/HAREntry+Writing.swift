@@ -13,9 +13,15 @@ extension HAREntry {
     }
   }
 
+  /// The date, between `distantPast` and `distantFuture`; 1 January 1970 if it is not a number.
+  private var writtenDate: Date {
+    startedAt.timeIntervalSince1970.isNaN
+      ? Date(timeIntervalSince1970: 0) : min(max(startedAt, .distantPast), .distantFuture)
+  }
+
   private var json: HARNode {
     .members([
-      ("startedDateTime", .text(startedAt.formatted(Self.dates))),
+      ("startedDateTime", .text(writtenDate.formatted(Self.dates))),
       ("time", .milliseconds(timings.writtenTotal)),
       ("request", request.json),
       ("response", response.json),

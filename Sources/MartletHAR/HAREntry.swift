@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 public import Martlet
 
@@ -91,7 +92,7 @@ public struct HAREntry: Sendable {
     private var parts: [Duration] { [blocked, dns, connect, send, wait, receive].compactMap(\.self) }
 
     /// The sum of the phases.
-    public var total: Duration { parts.reduce(.zero, +) }
+    public var total: Duration { parts.reduce(.zero) { $0.adding($1) } }
 
     /// The sum of the whole microseconds of each phase, which are what is written of them.
     var writtenTotal: Duration { parts.reduce(.zero) { $0 + .microseconds($1.wholeMicroseconds) } }

@@ -5,6 +5,7 @@ import Testing
 
 @testable import MartletBase
 @testable import Martlet
+@testable import MartletHAR
 @testable import MartletOutbox
 
 /// The numbers of callers, at their ends: a result or an error, never a trap or an endless loop.
@@ -59,6 +60,21 @@ import Testing
     { number in
       let client = client { change(&$0, number) }
       for _ in 0..<2 { _ = try? await client.get("https://a.test/") }
+    }
+  }
+
+  /// A member of an entry, which is written and read again.
+  private static func entry(_ change: @escaping @Sendable (inout HAREntry, Number) -> Void) -> Try {
+    { number in
+      var file = HARFile()
+      var entry = HAREntry(
+        startedAt: Date(timeIntervalSince1970: 0), request: HAREntry.Request(method: "GET", url: "https://a.test/"),
+        response: HAREntry.Response(status: 200))
+      entry.response.body = HAREntry.Body(mimeType: "", content: .text("x"), size: 1)
+      change(&entry, number)
+      file.entries = [entry]
+      #expect(entry.timings.total == entry.timings.total)
+      #expect(throws: Never.self) { try HARFile(file.data(), name: "x.har") }
     }
   }
 
@@ -361,6 +377,19 @@ import Testing
     "ServerSentEvents.Options.maximumFailures": events { $0.maximumFailures = $1.int },
     "ServerSentEvents.Options.minimumDelay": events { $0.minimumDelay = $1.duration },
     "HTTPBody.bytes(upTo:)": { _ = try await HTTPBody.text("abc").bytes(upTo: $0.int) },
+    "HAREntry.attempt": entry { $0.attempt = $1.int }, "HAREntry.hop": entry { $0.hop = $1.int },
+    "HAREntry.startedAt": entry { $0.startedAt = $1.date },
+    "HAREntry.Body.size": entry { $0.response.body?.size = $1.int64 },
+    "HAREntry.Request.bodySize": entry { $0.request.bodySize = $1.int64 },
+    "HAREntry.Response.bodySize": entry { $0.response.bodySize = $1.int64 },
+    "HAREntry.Response.status": entry { $0.response.status = $1.int },
+    "HAREntry.Timings.blocked": entry { $0.timings.blocked = $1.duration },
+    "HAREntry.Timings.connect": entry { ($0.timings.connect, $0.timings.ssl) = ($1.duration, $1.duration) },
+    "HAREntry.Timings.dns": entry { ($0.timings.dns, $0.timings.connect) = ($1.duration, $1.duration) },
+    "HAREntry.Timings.receive": entry { ($0.timings.receive, $0.timings.wait) = ($1.duration, $1.duration) },
+    "HAREntry.Timings.send": entry { ($0.timings.send, $0.timings.receive) = ($1.duration, $1.duration) },
+    "HAREntry.Timings.ssl": entry { $0.timings.ssl = $1.duration },
+    "HAREntry.Timings.wait": entry { ($0.timings.wait, $0.timings.send) = ($1.duration, $1.duration) },
     "HTTPBody.write(upTo:to:)": { _ = try await HTTPBody.text("abc").write(upTo: $0.int64) { _ in } },
     "HTTPBody.collected(upTo:)": { _ = try await HTTPBody.text("abc").collected(upTo: $0.int) },
     "StreamedResponse.collect(upTo:)": reading { _ = try await $0.collect(upTo: $1.int) },
@@ -402,6 +431,7 @@ import Testing
     "RequestQueue.Summary.": "a report",
     "RequestQueue.download(_:to:priority:after:options:progress:)": "as add(_:priority:after:options:)",
     "RequestTarget.StringInterpolation.": "called by the compiler only",
+    "HAREntry.init(_:sent:response:received:startedAt:timings:redaction:)": "as its members",
     "ResponseBody.collect(upTo:)": "as StreamedResponse.collect(upTo:)",
     "ResponseBody.lines(upTo:)": "as StreamedResponse.lines(upTo:)",
     "ResponseCache.disk(_:bytes:)": "its tests cover sizes", "ResponseCache.store(_:maximumBodyBytes:)": "as disk",
