@@ -10,7 +10,7 @@ extension HTTPClient {
   ///   - request: The request.
   ///   - options: The per-request options with which it will be sent.
   /// - Returns: The request.
-  /// - Throws: ``HTTPError``: the kinds that ``send(_:options:)`` throws before it sends a request, such as
+  /// - Throws: ``HTTPError``: the kinds that a request throws before it is sent, such as
   ///   ``HTTPError/Kind/invalidRequest`` and ``HTTPError/Kind/file``; also ``HTTPError/Kind/invalidRequest`` for a URL
   ///   with a user name, whose password would be stored. An error of a body stream that is spooled; `CancellationError`.
   @concurrent public nonisolated func prepare(
