@@ -1,6 +1,5 @@
 import Foundation
 import Martlet
-import MartletOutbox
 
 /// Posts each line of its input, however often it is killed: `Courier FOLDER URL < lines`.
 ///
@@ -46,7 +45,7 @@ struct Courier {
     switch event {
     case .failed(_, let failure, let next): complain("\(failure); next try in \(next)")
     case .problem(let error): complain("\(error)")
-    default: break
+    case .submitted, .delivered, .died: break
     }
   }
 

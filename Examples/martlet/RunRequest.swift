@@ -1,6 +1,5 @@
 import Foundation
 import Martlet
-import MartletHAR
 
 /// Sends one request and shows what comes back.
 struct RunRequest: Sendable {

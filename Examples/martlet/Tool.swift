@@ -1,6 +1,5 @@
 import Foundation
 import Martlet
-import MartletHAR
 
 /// `martlet`, the command-line tool.
 @main

@@ -1,6 +1,5 @@
 import Foundation
 import Martlet
-import MartletOutbox
 import MartletTesting
 import Testing
 

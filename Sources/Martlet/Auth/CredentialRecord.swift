@@ -13,9 +13,9 @@ struct CredentialRecord: Codable {
   var refreshToken: String?
   /// Seconds since 1970.
   var expires: Double?
-  var isPreemptive: Bool
+  var isSentUnasked: Bool
   var domain: String?
-  var isKerberosTicket: Bool?
+  var isTicket: Bool?
   var isAllowedWithoutTLS: Bool?
 
   init(_ credential: Credential, for space: ProtectionSpace) {
@@ -29,9 +29,9 @@ struct CredentialRecord: Codable {
     token = credential.token
     refreshToken = credential.refreshToken
     expires = credential.expires?.timeIntervalSince1970
-    isPreemptive = credential.isPreemptive
+    isSentUnasked = credential.isSentUnasked
     domain = credential.domain
-    isKerberosTicket = credential.isKerberosTicket ? true : nil
+    isTicket = credential.isTicket ? true : nil
     isAllowedWithoutTLS = credential.isAllowedWithoutTLS ? true : nil
   }
 
@@ -43,14 +43,14 @@ struct CredentialRecord: Codable {
     if let token {
       return .token(
         token, refreshToken: refreshToken, expires: expires.map { Date(timeIntervalSince1970: $0) },
-        isPreemptive: isPreemptive)
+        isSentUnasked: isSentUnasked)
     }
     let isAllowedWithoutTLS = isAllowedWithoutTLS ?? false
-    if isKerberosTicket == true { return .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS) }
+    if isTicket == true { return .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS) }
     if let domain {
       return .user(
         user ?? "", password: password ?? "", domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS)
     }
-    return .user(user ?? "", password: password ?? "", isPreemptive: isPreemptive)
+    return .user(user ?? "", password: password ?? "", isSentUnasked: isSentUnasked)
   }
 }

@@ -16,8 +16,7 @@ enum CacheRules {
 
   /// Why a response was not stored.
   enum Refusal: String, Error, ExplainedReason {
-    case neverWrite, status, requestForbids, responseForbids, variesByEverything, notExplicitlyCacheable, notReusable,
-      unknownPart
+    case neverWrite, status, requestForbids, responseForbids, variesByEverything, saysNothing, useless, unknownPart
     case failure, lessThanStored
 
     var wording: Explanation.Wording {
@@ -27,8 +26,8 @@ enum CacheRules {
       case .requestForbids: (rawValue, "the request has no-store")
       case .responseForbids: (rawValue, "it has no-store")
       case .variesByEverything: (rawValue, "it varies by everything (Vary: *)")
-      case .notExplicitlyCacheable: (rawValue, "nothing says that it may be stored")
-      case .notReusable: (rawValue, "it has neither a lifetime nor a validator")
+      case .saysNothing: (rawValue, "nothing says that it may be stored")
+      case .useless: (rawValue, "it has neither a lifetime nor a validator")
       case .unknownPart: (rawValue, "it is partial, without a usable Content-Range")
       case .failure: (rawValue, "it was truncated, too large, or could not be written")
       case .lessThanStored: (rawValue, "more of the same representation is stored already")
@@ -59,9 +58,7 @@ enum CacheRules {
     if Selection.names(headers) == nil { return .variesByEverything }
     let isExplicit =
       control.has("public") || control.has("private") || control.has("max-age") || headers.contains("Expires")
-    guard isExplicit || isHeuristicallyCacheable(status) || ignoresServer && status == 200 else {
-      return .notExplicitlyCacheable
-    }
+    guard isExplicit || isHeuristicallyCacheable(status) || ignoresServer && status == 200 else { return .saysNothing }
     return nil
   }
 

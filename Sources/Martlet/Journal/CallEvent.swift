@@ -1,4 +1,3 @@
-import MartletBase
 import Foundation
 
 /// A fact about a running call, which stages report once.

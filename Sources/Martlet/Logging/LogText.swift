@@ -1,4 +1,3 @@
-import MartletBase
 import Foundation
 
 /// Formats received data as one line.
@@ -39,7 +38,7 @@ enum LogText {
       switch parser.parseScalar(from: &input) {
       case .valid(let encoded):
         index += encoded.count
-        Printable.append(Unicode.UTF8.decode(encoded), to: &result)
+        InvalidInput.append(Unicode.UTF8.decode(encoded), to: &result)
       case .error(let length):
         for octet in bytes[index..<(index + length)] { result += "\\x" + String(octet, radix: 16) }
         index += length

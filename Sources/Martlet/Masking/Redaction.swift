@@ -76,8 +76,7 @@ public struct Redaction: Sendable, Hashable {
     return copy
   }
 
-  /// Whether whole bodies are masked, as with ``strict``.
-  public var hidesBodies: Bool { rule == .everything }
+  package var hidesBodies: Bool { rule == .everything }
 
   /// Whether only explicitly added names are hidden.
   var revealsSecrets: Bool { rule == .nothing }

@@ -74,7 +74,7 @@ struct ExchangeStage: Stage {
       error.phase = .queued
       error.mayHaveReachedServer = !call.attempts.isEmpty
       // The first exchange of a hedged request may still be answered.
-      if context.lane?.isHedge == true { throw NoCapacityForHedge() }
+      if context.lane?.isHedge == true { throw LoadBusy() }
       // It would be the same with every further attempt.
       call.complete(&error)
       call.abort(error)
@@ -160,7 +160,7 @@ final class ExchangeLifetime: BodyLifetime {
   let call: Call
   private let branch: AbortBranch?
   private let token: Int
-  private let pass: AdmissionPermit?
+  private let pass: LoadPass?
 
   init(_ control: ExchangeControl, _ context: RequestContext, _ token: Int) {
     self.control = control

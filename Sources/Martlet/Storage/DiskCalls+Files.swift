@@ -1,4 +1,3 @@
-import MartletBase
 import Foundation
 
 /// System calls for downloads and outboxes.

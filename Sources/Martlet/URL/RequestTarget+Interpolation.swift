@@ -107,11 +107,11 @@ extension RequestTarget: ExpressibleByStringInterpolation {
 
 extension RequestTarget.StringInterpolation {
   /// The part of the URL that the next value belongs to.
-  private enum URLComponent {
+  private enum Place {
     case authority, path, query, fragment
   }
 
-  private var place: URLComponent {
+  private var place: Place {
     let parts = URLParts(Array(text.utf8)[...])
     if parts.fragment != nil { return .fragment }
     if parts.query != nil { return .query }

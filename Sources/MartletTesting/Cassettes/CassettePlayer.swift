@@ -1,7 +1,6 @@
 import MartletBase
 import Foundation
 import Martlet
-import MartletHAR
 import Synchronization
 
 /// A cassette with the transport of one client.
@@ -156,8 +155,7 @@ struct CassettePlayer: Transport {
       var timings = HAREntry.Timings()
       timings.wait = arrived - start
       timings.receive = clock.now - arrived
-      let entry = HAREntry(
-        recording: request, body, head, data, startedAt: date, timings: timings, redaction)
+      let entry = HAREntry(request, body, head, data, startedAt: date, timings: timings, redaction)
       try cassette.record(entry, redaction)
     }
     // Nobody reads a body that cannot be there.

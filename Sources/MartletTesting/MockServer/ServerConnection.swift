@@ -26,7 +26,7 @@ final class ServerConnection {
   }
 
   /// The reason for which the script does not continue.
-  private enum BlockReason: Equatable {
+  private enum Obstacle: Equatable {
     case none
     case pause(until: ContinuousClock.Instant)
     case hang
@@ -45,7 +45,7 @@ final class ServerConnection {
   private var task: Task<Void, Never>?
   private var requestCount = 0
   private var answerCount = 0
-  private var obstacle = BlockReason.none
+  private var obstacle = Obstacle.none
   /// Whether the current steps belong to no request.
   private var isGreeting = false
   /// Whether a malformed request arrived; no more requests are read.

@@ -1,13 +1,11 @@
 #if os(Linux)
   import Foundation
-  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing
 
   @testable import Martlet
   @testable import MartletTool
-  @testable import MartletOutbox
 
   /// Files that do not fit on the disk: in processes of their own, which may make no file longer than so many bytes.
   @Suite(.ownThreads, .hangLimit) struct FullDiskTests {
@@ -61,22 +59,22 @@
         let folder = try TemporaryFolder()
         let now = Date()
         let hosts = HSTSHosts(.file(folder.url.appending(path: "hosts")), now: now)
-        func receive(_ host: String) async throws {
-          _ = hosts.receive("max-age=1000", from: try AbsoluteURL.parse("https://\(host)/"), now: now)
+        func hear(_ host: String) async throws {
+          _ = hosts.hear("max-age=1000", from: try AbsoluteURL.parse("https://\(host)/"), now: now)
           await hosts.save(now: now)
         }
-        try await receive("a.test")
+        try await hear("a.test")
         let before = try folder.contents("hosts")
 
         FullDiskTests.fill(at: before.count + 3)
-        try await receive("b.test")
+        try await hear("b.test")
 
         #expect(try folder.contents("hosts") == before && before.count > 20)
         #expect(folder.names == ["hosts", "hosts.lock"])
         #expect(hosts.covers("b.test", now: now))
 
         FullDiskTests.empty()
-        try await receive("c.test")
+        try await hear("c.test")
         let next = HSTSHosts(.file(folder.url.appending(path: "hosts")), now: now)
         #expect(["a.test", "b.test", "c.test"].allSatisfy { next.covers($0, now: now) })
       }

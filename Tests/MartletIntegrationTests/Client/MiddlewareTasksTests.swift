@@ -1,6 +1,5 @@
 #if os(Linux)
   import Foundation
-  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing

@@ -1,6 +1,5 @@
 #if os(Linux)
   import Foundation
-  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing
@@ -163,7 +162,7 @@
       try Self.small.prefix(100_000).write(to: part)
       var record = PartRecord(url: server.url)
       record.entityTag = "\"1\""
-      record.boot = BootID.current
+      record.boot = MachineRun.current
       try PrivateFile.replace(part.path + ".json", with: try JSONEncoder().encode(record))
 
       let done = try await lane.client().download(.get(server.target), to: file)
@@ -416,7 +415,7 @@
       try bytes.prefix(1 << 20).write(to: part)
       var record = PartRecord(url: server.url)
       record.entityTag = "\"1\""
-      record.boot = BootID.current
+      record.boot = MachineRun.current
       record.length = Int64(bytes.count)
       try PrivateFile.replace(part.path + ".json", with: try JSONEncoder().encode(record))
       let resumed = try await client.download(.get(server.target), to: folder.url.appending(path: "b"))
@@ -432,7 +431,7 @@
       let folder = try TemporaryFolder()
       var record = PartRecord(url: server.url)
       record.entityTag = "\"1\""
-      record.boot = BootID.current
+      record.boot = MachineRun.current
       record.length = Int64(Self.small.count)
       record.isSequential = false
       record.written = ByteSpans(upTo: 50_000)

@@ -5,7 +5,6 @@
   import Testing
 
   @testable import Martlet
-  @testable import MartletHAR
   @testable import MartletTool
 
   /// Recordings of real exchanges.

@@ -5,7 +5,6 @@
   import Testing
 
   @testable import Martlet
-  @testable import MartletOutbox
 
   /// Responses to an outbox, over sockets.
   @Suite(.hangLimit) struct OutboxResponseTests {

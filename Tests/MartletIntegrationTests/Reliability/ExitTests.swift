@@ -1,7 +1,6 @@
 #if os(Linux)
   import Foundation
   import Martlet
-  import MartletOutbox
   import MartletTesting
   import TestSupport
   import Testing

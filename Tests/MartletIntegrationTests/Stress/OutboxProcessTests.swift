@@ -5,7 +5,6 @@
   import Testing
 
   @testable import Martlet
-  @testable import MartletOutbox
 
   /// Outboxes whose processes end, one way or the other.
   @Suite(.ownThreads, .hangLimit) struct OutboxProcessTests {

@@ -1,7 +1,6 @@
 #if os(Linux)
   import Foundation
   import Martlet
-  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing

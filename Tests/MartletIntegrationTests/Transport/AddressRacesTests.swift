@@ -1,5 +1,4 @@
 #if os(Linux)
-  import MartletBase
   import Testing
   import TestSupport
 

@@ -21,7 +21,7 @@
     @Test(arguments: Lane.engines) func `waits inline for fast responses`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("hello"))
       // However long an answer takes on a busy machine.
-      let pace = InlineWaitHeuristic(patience: 20_000_000, credit: InlineWaitHeuristic.maximumCredit)
+      let pace = AnswerPace(patience: 20_000_000, credit: AnswerPace.maximumCredit)
       let transport = WaitingTransport(lane: lane, pace: pace)
       let client = Lane.curl.client(.transport(transport))
 
@@ -37,8 +37,7 @@
 
     @Test(arguments: Lane.engines) func `does not wait inline for slow responses`(_ lane: Lane) async throws {
       let server = try MockServer { (_: RecordedRequest) in .ok("x").delayed(by: .milliseconds(100)) }
-      let transport = WaitingTransport(
-        lane: lane, pace: InlineWaitHeuristic(patience: 1_000, credit: InlineWaitHeuristic.price))
+      let transport = WaitingTransport(lane: lane, pace: AnswerPace(patience: 1_000, credit: AnswerPace.price))
       let client = Lane.curl.client(.transport(transport))
 
       for _ in 0..<5 { _ = try await client.get(RequestTarget(server.url)) }
@@ -52,7 +51,7 @@
         request.target == "/slow" ? .ok("late").delayed(by: .milliseconds(60)) : .ok("x")
       }
       let client = Lane.curl.client(
-        .transport(WaitingTransport(lane: lane, pace: InlineWaitHeuristic(patience: 20_000, credit: 64))))
+        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 20_000, credit: 64))))
       _ = try await client.get(RequestTarget(server.url))
 
       for _ in 0..<8 {
@@ -69,7 +68,7 @@
         request.target == "/never" ? .hang : .ok("x")
       }
       let client = Lane.curl.client(
-        .transport(WaitingTransport(lane: lane, pace: InlineWaitHeuristic(patience: 100_000, credit: 64))))
+        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 100_000, credit: 64))))
 
       for _ in 0..<3 {
         for _ in 0..<3 { _ = try await client.get(RequestTarget(server.url)) }
@@ -88,7 +87,7 @@
         request.target.hasPrefix("/slow") ? .ok("slow").delayed(by: .milliseconds(30)) : .ok("quick")
       }
       let client = Lane.curl.client(
-        .transport(WaitingTransport(lane: lane, pace: InlineWaitHeuristic(patience: 10_000, credit: 64))))
+        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 10_000, credit: 64))))
       _ = try await client.get(RequestTarget(server.url))
 
       let texts = try await withThrowingTaskGroup(of: String?.self) { group in
@@ -155,17 +154,14 @@
   /// An engine that takes its servers for quick ones from the beginning.
   struct WaitingTransport: Transport {
     private let lane: Lane
-    private let pace: InlineWaitHeuristic
+    private let pace: AnswerPace
     private let made = Made()
 
     private final class Made: Sendable {
       let count = Locked<AwaitedCount?>(nil)
     }
 
-    init(
-      lane: Lane,
-      pace: InlineWaitHeuristic = InlineWaitHeuristic(patience: 50_000, credit: InlineWaitHeuristic.maximumCredit)
-    ) {
+    init(lane: Lane, pace: AnswerPace = AnswerPace(patience: 50_000, credit: AnswerPace.maximumCredit)) {
       self.lane = lane
       self.pace = pace
     }

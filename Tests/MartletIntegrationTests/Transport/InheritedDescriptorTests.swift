@@ -1,7 +1,6 @@
 #if os(Linux)
   import CMartletShim
   import Foundation
-  import MartletOutbox
   import MartletTesting
   import TestSupport
   import Testing

@@ -2,7 +2,6 @@
   import Foundation
   import Martlet
   @testable import MartletTesting
-  import MartletBase
   import TestSupport
   import Testing
 

@@ -1,5 +1,4 @@
 import Foundation
-import MartletBase
 import MartletTesting
 import TestSupport
 import Testing

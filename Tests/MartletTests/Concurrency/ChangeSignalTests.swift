@@ -1,4 +1,3 @@
-import MartletBase
 import MartletTesting
 import TestSupport
 import Testing

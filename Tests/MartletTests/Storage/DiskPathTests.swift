@@ -1,5 +1,4 @@
 import Foundation
-import MartletBase
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
 import Martlet
-import MartletBase
 import TestSupport
 import Testing
 

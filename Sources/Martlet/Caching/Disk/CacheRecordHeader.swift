@@ -1,5 +1,3 @@
-import MartletBase
-
 /// The header of a stored record, with lengths and checksums of the rest.
 ///
 /// Numbers are little-endian:

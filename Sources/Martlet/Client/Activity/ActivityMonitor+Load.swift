@@ -1,5 +1,3 @@
-import MartletBase
-
 extension ActivityMonitor {
   /// The limits for the load of one origin, tag or endpoint.
   ///
@@ -7,7 +5,7 @@ extension ActivityMonitor {
   /// that requests have met.
   public struct LoadState: Sendable, Hashable {
     /// The state of a ``CircuitBreaker``.
-    @nonexhaustive public enum Circuit: Sendable, Hashable {
+    public enum Circuit: Sendable, Hashable {
       /// Requests are sent.
       case closed
       /// Requests fail at once, for this time.
@@ -74,7 +72,7 @@ extension ClientCore {
   }
 }
 
-extension AdmissionQueue.Key {
+extension LoadLine.Key {
   fileprivate var name: String {
     switch self {
     case .origin(let origin, _, _), .rate(_, .origin(let origin)): "\(origin)"

@@ -1,4 +1,3 @@
-import MartletBase
 public import Foundation
 
 /// The context of a request, for transports and middleware.
@@ -51,7 +50,7 @@ public struct RequestContext: Sendable {
   }
 
   /// Makes this the context of one of the two exchanges of a hedged request.
-  mutating func enter(_ lane: HedgeExchange) {
+  mutating func enter(_ lane: HedgeLane) {
     branch = lane.branch
     change { $0.lane = lane }
   }
@@ -78,8 +77,8 @@ extension RequestContext {
     var proxyExchange: ProxyExchange?
     var handshake: Handshake?
     var credential: Credential?
-    var lane: HedgeExchange?
-    var pass: AdmissionPermit?
+    var lane: HedgeLane?
+    var pass: LoadPass?
     var fallback: Fallback?
   }
 
@@ -115,10 +114,10 @@ extension RequestContext {
   }
 
   /// The lane of an exchange of a hedged request; `nil` for other requests.
-  var lane: HedgeExchange? { rare?.value.lane }
+  var lane: HedgeLane? { rare?.value.lane }
 
   /// The place of the exchange at the limits of the client, if there are any.
-  var pass: AdmissionPermit? {
+  var pass: LoadPass? {
     get { rare?.value.pass }
     set { change { $0.pass = newValue } }
   }

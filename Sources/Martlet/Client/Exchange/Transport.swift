@@ -106,9 +106,9 @@ public struct TransportSettings: Sendable {
 
   #if os(Linux)
     /// The initial estimate of the servers' speed; replaced in tests.
-    var answerPace = InlineWaitHeuristic()
+    var answerPace = AnswerPace()
     /// The receive low-water marks; replaced in tests.
-    var receiveMarks = ReceiveLowWaterMarks()
+    var receiveMarks = ReceiveMarks()
   #endif
 
   /// Creates the default settings.

@@ -1,4 +1,3 @@
-import MartletBase
 import CMartletShim
 import Foundation
 

@@ -1,4 +1,3 @@
-import MartletBase
 import Foundation
 
 /// Certificates or a key: bytes that were read and checked immediately, or their problem.

@@ -72,13 +72,13 @@ final class PartFile: Sendable {
     var record = PartRecord(url: url, partition: partition)
     if let found = try kept(path, size, url, resume), found.partition == partition {
       record = found
-      record.written = found.reliable(size: size, boot: BootID.current)
+      record.written = found.reliable(size: size, boot: MachineRun.current)
       record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
       if found.url != url { record.isFromOtherURL = true }
       record.url = url
     }
     locked.setMode(0o600)
-    record.boot = BootID.current
+    record.boot = MachineRun.current
     let file = PartFile(path, locked, record)
     if record.written.isEmpty {
       try locked.cut(at: 0)
@@ -277,7 +277,7 @@ final class PartFile: Sendable {
     }
     // `rename` keeps the link if the destination is another link to the same file; the empty part file remains as well.
     if isLinked { removeParts() }
-    releaseLock()
+    letGo()
     return true
   }
 
@@ -303,7 +303,7 @@ final class PartFile: Sendable {
 
   func discard() {
     removeParts()
-    releaseLock()
+    letGo()
   }
 
   private func removeParts() {
@@ -311,14 +311,14 @@ final class PartFile: Sendable {
     unlink(path)
   }
 
-  private func releaseLock() {
+  private func letGo() {
     unlink(recordPath)
     close()
   }
 }
 
 /// Identifies the current boot of the machine.
-enum BootID {
+enum MachineRun {
   /// The identifier of the boot, or `nil` if the system has none.
   static let current: String? = {
     #if canImport(Darwin)

@@ -1,4 +1,3 @@
-import MartletBase
 public import Foundation
 
 /// A partial download.
@@ -40,7 +39,7 @@ public struct UnfinishedDownload: Sendable {
     else { return nil }
     self.url = url
     name = record.name
-    received = record.reliable(size: facts.size, boot: BootID.current).count
+    received = record.reliable(size: facts.size, boot: MachineRun.current).count
     expected = record.length
     partFile = file
   }

@@ -1,5 +1,3 @@
-import MartletBase
-
 /// The order of a queue: dependencies, priorities, limits and outcomes.
 ///
 /// It uses no clock, lock or network.

@@ -15,7 +15,7 @@ extension ServerSentEvents {
     public var retry: Duration?
 
     /// The client's JSON decoder.
-    var decoder = IgnoredInEquality<JSONDecoder>()
+    var decoder = Unshown<JSONDecoder>()
 
     /// Creates an event.
     ///
@@ -53,10 +53,10 @@ extension ServerSentEvents {
 }
 
 /// A value that does not take part in comparisons: two are always equal.
-struct IgnoredInEquality<Value: Sendable>: Sendable, Hashable {
+struct Unshown<Value: Sendable>: Sendable, Hashable {
   var value: Value?
 
-  static func == (one: IgnoredInEquality, other: IgnoredInEquality) -> Bool { true }
+  static func == (one: Unshown, other: Unshown) -> Bool { true }
 
   func hash(into hasher: inout Hasher) {}
 }

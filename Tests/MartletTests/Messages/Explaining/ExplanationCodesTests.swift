@@ -120,8 +120,7 @@ import Testing
     ]
     for reason in withheld { add(reason, "cookies.withheld") }
     let notStored: [CacheRules.Refusal] = [
-      .neverWrite, .status, .requestForbids, .responseForbids, .variesByEverything, .notExplicitlyCacheable,
-      .notReusable,
+      .neverWrite, .status, .requestForbids, .responseForbids, .variesByEverything, .saysNothing, .useless,
       .unknownPart, .failure, .lessThanStored,
     ]
     for refusal in notStored { add(refusal, "cache.notStored") }

@@ -1,0 +1,50 @@
+import MartletBase
+
+/// Streams that receive the same elements, until their common end.
+final class Broadcast<Element: Sendable>: Sendable {
+  private struct State {
+    var streams = Numbered<AsyncStream<Element>.Continuation>()
+    var isOver: Bool
+  }
+
+  private let state: Locked<State>
+
+  /// With `isOver`, streams have only their first elements.
+  init(isOver: Bool = false) { state = Locked(State(isOver: isOver)) }
+
+  var isWatched: Bool { state.withLock { !$0.streams.isEmpty } }
+
+  /// Creates a stream of the elements from now on, after `first`.
+  func stream(
+    _ policy: AsyncStream<Element>.Continuation.BufferingPolicy, first: [Element] = []
+  ) -> AsyncStream<Element> {
+    AsyncStream(bufferingPolicy: policy) { continuation in
+      let number: Int? = state.withLock { state in
+        // Yielded under the lock, because otherwise a later element could overtake them.
+        for element in first { continuation.yield(element) }
+        return state.isOver ? nil : state.streams.add(continuation)
+      }
+      guard let number else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in
+        let removed = self?.state.withLock { $0.streams.remove(number) }
+        _ = removed
+      }
+    }
+  }
+
+  func yield(_ element: Element) {
+    state.withLock { $0.streams }.forEach { $0.yield(element) }
+  }
+
+  /// Ends all streams, after a last element.
+  func finish(_ last: Element? = nil) {
+    let streams = state.withLock { state in
+      state.isOver = true
+      return state.streams.removeAll()
+    }
+    streams.forEach { stream in
+      if let last { stream.yield(last) }
+      stream.finish()
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import MartletBase
+import Foundation
+
+extension HAREntry {
+  /// Reads an entry as this or another program has written it.
+  ///
+  /// Programs omit what they do not know, and some write it in their own way, so only the method and the URL are required.
+  init(_ value: JSONValue) throws(InvalidInput) {
+    let (request, response) = (value["request"], value["response"])
+    guard let method = request["method"].string, !method.isEmpty else { throw InvalidInput("no request.method") }
+    guard let url = request["url"].string, !url.isEmpty else { throw InvalidInput("no request.url") }
+    self.init(
+      startedAt: value["startedDateTime"].string.flatMap(Self.date) ?? Date(timeIntervalSince1970: 0),
+      request: Request(
+        method: method, url: url, httpVersion: request["httpVersion"].string ?? "",
+        headers: Self.headers(request["headers"]), body: Self.postData(request["postData"]),
+        bodySize: request["bodySize"].int64 ?? -1),
+      response: Response(
+        status: response["status"].int ?? response["status"].string.flatMap { Int($0) } ?? 0,
+        statusText: response["statusText"].string ?? "", httpVersion: response["httpVersion"].string ?? "",
+        headers: Self.headers(response["headers"]),
+        body: Self.body(response["content"], size: response["content"]["size"].int64),
+        bodySize: response["bodySize"].int64 ?? -1))
+    self.response.trailers = Self.headers(response["_trailers"])
+    timings = Timings(value["timings"])
+    remoteAddress = value["serverIPAddress"].string
+    connection = value["connection"].string
+    // Chrome's name is `_error` too, but in the response.
+    failure = value["_error"].string ?? response["_error"].string
+    explanation = value["_explanation"].array?.compactMap(\.string) ?? []
+    codes = value["_codes"].array?.compactMap(\.string) ?? []
+    call = value["_call"].string
+    attempt = value["_attempt"].int ?? 1
+    hop = value["_redirect"].int ?? 0
+    tag = value["_tag"].string
+    isFromCache = value["_fromCache"].bool ?? (value["_fromCache"].string != nil)
+  }
+
+  private static func date(_ text: String) -> Date? {
+    (try? dates.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
+  }
+
+  private static func headers(_ value: JSONValue) -> HTTPHeaders {
+    var headers: HTTPHeaders = [:]
+    for field in value.array ?? [] {
+      guard let name = field["name"].string else { continue }
+      let value = field["value"].string ?? field["value"].int.map { "\($0)" } ?? ""
+      // HTTP/2's, which Chrome and Firefox write among the fields.
+      guard !name.hasPrefix(":") else { continue }
+      if let octets = field["_octets"].string.flatMap({ Data(base64Encoded: $0) }) {
+        headers.append(HTTPHeaders.Field(name: name, octets: octets))
+      } else {
+        headers.append(value, for: name)
+      }
+    }
+    return headers
+  }
+
+  private static func postData(_ value: JSONValue) -> Body? {
+    guard !value.isNull else { return nil }
+    var body = body(value, size: nil)
+    // A form without its text: some programs write only its fields.
+    if body?.content == Body.Content.none || value["text"].string?.isEmpty == true, let items = value["params"].array,
+      !items.isEmpty
+    {
+      let form = Query(
+        items: items.map { Query.Item(name: $0["name"].string ?? "", value: $0["value"].string) })
+      let text = String(decoding: FormEncoder.encode(form), as: UTF8.self)
+      body?.content = .text(text)
+      body?.size = Int64(text.utf8.count)
+    }
+    return body
+  }
+
+  private static func body(_ value: JSONValue, size: Int64?) -> Body? {
+    guard !value.isNull else { return nil }
+    var content = Body.Content.none
+    var problem: String?
+    var length: Int64 = 0
+    if let text = value["text"].string {
+      switch value["encoding"].string?.lowercased() {
+      case nil, "", "utf-8", "utf8": (content, length) = (.text(text), Int64(text.utf8.count))
+      case "base64":
+        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        if let data = Data(base64Encoded: text + padding, options: .ignoreUnknownCharacters) {
+          (content, length) = (.bytes(data), Int64(data.count))
+        } else {
+          problem = "the body is not valid base64"
+        }
+      case let encoding?: problem = "the encoding '\(encoding)' of the body is not known"
+      }
+    } else if let name = value["_file"].string {
+      content = .file(name)
+    }
+    var body = Body(mimeType: value["mimeType"].string ?? "", content: content, size: max(size ?? length, 0))
+    body.isWhole = value["_truncated"].bool != true
+    body.comment = problem ?? value["comment"].string
+    if problem != nil { body.size = max(body.size, 1) }
+    return body
+  }
+}
+
+extension HAREntry.Timings {
+  fileprivate init(_ value: JSONValue) {
+    func duration(_ name: String) -> Duration? {
+      guard let milliseconds = value[name].double, milliseconds >= 0, milliseconds < 1e12 else { return nil }
+      return .milliseconds(milliseconds)
+    }
+    self.init()
+    (blocked, dns, connect, ssl) = (duration("blocked"), duration("dns"), duration("connect"), duration("ssl"))
+    (send, wait, receive) = (duration("send") ?? .zero, duration("wait") ?? .zero, duration("receive") ?? .zero)
+  }
+}
+
+extension JSONValue {
+  fileprivate var int64: Int64? { int.map(Int64.init) ?? double.flatMap { Int64(exactly: $0.rounded()) } }
+}

@@ -1,0 +1,71 @@
+import MartletBase
+import Dispatch
+
+/// Runs work that may block on a queue whose threads may block.
+func onFileQueue<T: Sendable, Failure: Error>(
+  _ queue: DispatchQueue = .global(qos: .userInitiated),
+  _ work: @escaping @Sendable () throws(Failure) -> T
+) async throws(Failure) -> T {
+  let handover = Handover()
+  let result: Result<T, Failure> = await withCheckedContinuation { continuation in
+    queue.async {
+      let result = Result { () throws(Failure) in try work() }
+      handover.note()
+      continuation.resume(returning: result)
+    }
+  }
+  handover.note()
+  return try result.get()
+}
+
+/// Shows the thread sanitizer that a value has moved to another thread.
+///
+/// The sanitizer misses this if a continuation is resumed before its task waits. It does see locks.
+private final class Handover: Sendable {
+  #if DEBUG
+    private let lock = Locked(())
+    func note() { lock.withLock { _ in } }
+  #else
+    func note() {}
+  #endif
+}
+
+/// Saves to a file, one save after the other: taking the changes, merging and adopting them is one step.
+///
+/// Calls that waited during a failed save share its failure, instead of waiting for one of their own.
+final class SaveQueue: Sendable {
+  private let queue: DispatchQueue
+  private let failures = Locked<(count: Int, last: HTTPError?)>((0, nil))
+
+  init(label: String) { queue = DispatchQueue(label: label) }
+
+  /// Runs a save in its turn; if the program asks for it, always with an attempt of its own.
+  func save(
+    isAsked: Bool = false, _ work: @escaping @Sendable () throws(HTTPError) -> Void
+  ) async throws(HTTPError) {
+    let seen = failures.withLock { $0.count }
+    try await onFileQueue(queue) { [self] () throws(HTTPError) in
+      if !isAsked, let failed = failures.withLock({ $0.count == seen ? nil : $0.last }) { throw failed }
+      do throws(HTTPError) {
+        try work()
+      } catch {
+        failures.withLock { $0 = ($0.count + 1, error) }
+        throw error
+      }
+    }
+  }
+}
+
+/// The executor of an actor that accesses files.
+///
+/// Its jobs run in order, on a thread that may block.
+final class FileExecutor: SerialExecutor {
+  private let queue: DispatchQueue
+
+  init(label: String) { queue = DispatchQueue(label: label) }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}
