@@ -79,7 +79,7 @@ enum { kUsers = 2 };
 static _Atomic(stream_closed *) closed_originals[kUsers];
 static _Atomic(frame_received *) received_originals[kUsers];
 
-/// The easy handle of a stream, or `NULL` if nobody listens. Other users of libcurl in this process are never inside.
+/// The easy handle of a stream, or `NULL` without a listener, or on a thread that does not run the engine.
 static void *listened_easy(void *session, int32_t stream) {
   if (!listener.noted || !listener.loop || !martlet_library_is_inside()) return NULL;
   return nghttp2.user(session, stream);

@@ -39,7 +39,7 @@ final class SaveQueue: Sendable {
 
   init(label: String) { queue = DispatchQueue(label: label) }
 
-  /// Runs a save in its turn; if the program asks for it, always with an attempt of its own.
+  /// Runs a save in its turn; a save that the program requests always tries to write.
   func save(
     isAsked: Bool = false, _ work: @escaping @Sendable () throws(HTTPError) -> Void
   ) async throws(HTTPError) {

@@ -17,7 +17,7 @@
       })
     }
 
-    // A slow machine is no reason to do without the store.
+    // On a slow machine the store must still be used.
     private static let settings: ClientSetting = [.retry(.off), .clock(TestClock())]
 
     @Test func `a response stored by one client is served to another`() async throws {

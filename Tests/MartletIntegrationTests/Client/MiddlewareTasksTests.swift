@@ -11,7 +11,7 @@
     /// Sends each request to two paths, and uses the response that comes first.
     private struct Racing: Middleware {
       let paths: @Sendable (HTTPRequest) -> [RequestTarget]
-      /// What the second request waits for.
+      /// The event that the second request awaits.
       var firstIsSent: @Sendable (HTTPRequest) async -> Void = { _ in }
 
       func intercept(

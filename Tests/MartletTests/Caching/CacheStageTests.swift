@@ -348,7 +348,7 @@ import Testing
   }
 
   /// With the name of another partition and its request fields, a partition would have the same key.
-  @Test func `a partition cannot be named so that it gets the responses of another one`() async throws {
+  @Test func `no name of a partition gives it the responses of another one`() async throws {
     let transport = StubTransport { request in
       var headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
       if request.headers.contains("Accept-Language") { headers["Vary"] = "Accept-Language" }

@@ -133,7 +133,7 @@ extension Explanation {
       case .incomplete: "only a part is stored"
       case .neverRead: "the policy is neverRead"
       case .requestForbids: "the request has no-store or no-cache"
-      case .ownCondition: "the request has a condition of its own"
+      case .ownCondition: "the request has its own condition"
       case .alwaysRevalidate: "the policy is alwaysRevalidate"
       case .responseForbids: "the stored response has no-cache"
       case .stale: "it is stale"
@@ -146,7 +146,7 @@ extension Explanation {
       }
     }
 
-    /// The reason as a statement of its own.
+    /// The reason as a sentence.
     var statement: String { Self.statement(text) }
 
     static func statement(_ text: String) -> String {

@@ -29,7 +29,7 @@ struct OutboxEntry: Codable, Equatable, Sendable {
 
   /// The length of its line.
   var lineBytes: Int64 { span.upperBound - span.lowerBound }
-  /// The stored length of the body is bounded, so that a sum of lengths cannot overflow.
+  /// The stored length of the body is bounded: a sum of lengths must not overflow.
   var bytes: Int64 { lineBytes + min(max(bodyLength ?? 0, 0), 1 << 40) }
 }
 

@@ -85,7 +85,7 @@ final class OutboxJournal: Sendable {
     }
   }
 
-  /// The file, unless it contains changes that were not reported, or is no longer the journal.
+  /// The file; `nil` if it contains unreported changes or is no longer the journal.
   private static func unchanged(_ state: State) -> OpenFile? {
     guard let file = state.file, file.isInPlace, file.facts?.size == state.end, state.news.isEmpty else { return nil }
     return file
