@@ -35,6 +35,8 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
+    .library(name: "MartletHAR", targets: ["MartletHAR"]),
+    .library(name: "MartletOutbox", targets: ["MartletOutbox"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
     .library(name: "MartletTestTraits", targets: ["MartletTestTraits"]),
     .executable(name: "martlet", targets: ["MartletTool"]),
@@ -42,17 +44,23 @@ let package = Package(
   targets: [
     .target(name: "CMartletShim", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     // What the engine and the library are both made of.
-    .target(name: "MartletBase", swiftSettings: settings),
+    .target(name: "MartletBase", dependencies: ["CMartletShim"], swiftSettings: settings),
     .target(name: "CurlEngine", dependencies: ["CMartletShim", "MartletBase"], swiftSettings: settings),
     .target(
       name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine,
       exclude: ["Cookies/PublicSuffix"], swiftSettings: settings),
-    .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
+    // Leaves, so that only programs that use them carry them. They use the public API of `Martlet`, as any package could.
+    .target(
+      name: "MartletHAR", dependencies: ["CMartletShim", "Martlet", "MartletBase"], packageAccess: false,
+      swiftSettings: settings),
+    .target(
+      name: "MartletOutbox", dependencies: ["Martlet", "MartletBase"], packageAccess: false, swiftSettings: settings),
+    .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase", "MartletHAR"], swiftSettings: settings),
     // On its own, because it needs Swift Testing, which a program with a `MockServer` must not have to load.
     .target(name: "MartletTestTraits", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
     .executableTarget(
-      name: "MartletTool", dependencies: ["Martlet", "MartletBase", "MartletTesting"] + withEngine,
+      name: "MartletTool", dependencies: ["Martlet", "MartletBase", "MartletHAR", "MartletTesting"] + withEngine,
       path: "Examples/martlet",
       swiftSettings: settings),
     .target(name: "RedisStore", dependencies: ["Martlet"], path: "Examples/RedisStore", swiftSettings: settings),
@@ -61,7 +69,8 @@ let package = Package(
     .executableTarget(name: "S3", dependencies: ["Martlet"], path: "Examples/S3", swiftSettings: settings),
     .executableTarget(
       name: "Overload", dependencies: ["Martlet", "MartletTesting"], path: "Examples/Overload", swiftSettings: settings),
-    .executableTarget(name: "Courier", dependencies: ["Martlet"], path: "Examples/Courier", swiftSettings: settings),
+    .executableTarget(
+      name: "Courier", dependencies: ["Martlet", "MartletOutbox"], path: "Examples/Courier", swiftSettings: settings),
     .executableTarget(name: "KeepCopy", dependencies: ["Martlet"], path: "Examples/KeepCopy", swiftSettings: settings),
     // What a test runs to count allocations. No test depends on it: its allocator would become theirs.
     .target(name: "AllocationCounter", path: "Tests/Allocations/Counter"),
@@ -76,7 +85,8 @@ let package = Package(
     .testTarget(
       name: "MartletTests",
       dependencies: [
-        "CMartletShim", "Martlet", "MartletBase", "MartletTesting", "MartletTestTraits", "TestSupport",
+        "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOutbox", "MartletTesting",
+        "MartletTestTraits", "TestSupport",
       ] + withEngine,
       // Read where they are.
       exclude: ["MartletTesting/Cassettes"],
@@ -84,19 +94,23 @@ let package = Package(
     // As in a package of anybody's: with nothing set but the language mode that the tools' version brings.
     .testTarget(
       name: "MartletSampleTests",
-      dependencies: ["Martlet", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport"],
+      dependencies: [
+        "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport",
+      ],
       exclude: ["Cassettes"], swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
     // The same once more, as in a package whose declarations belong to the main actor unless they say otherwise.
     .testTarget(
       name: "MainActorSampleTests",
-      dependencies: ["Martlet", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport"],
+      dependencies: [
+        "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport",
+      ],
       path: "Tests/MainActorSampleTests", exclude: ["Samples/Cassettes"],
       swiftSettings: [.defaultIsolation(MainActor.self)] + (isStrict ? [.treatAllWarnings(as: .error)] : [])),
     .testTarget(
       name: "MartletIntegrationTests",
       dependencies: [
-        "CMartletShim", "Martlet", "MartletBase", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage",
-        "S3", "Courier", "KeepCopy", "TestSupport",
+        "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTool",
+        "RedisStore", "Chat", "SavePage", "S3", "Courier", "KeepCopy", "TestSupport",
       ] + withEngine,
       swiftSettings: settings),
   ] + firstHour

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletOutbox
 
 /// Posts each line of its input, however often it is killed: `Courier FOLDER URL < lines`.
 ///
@@ -45,7 +46,7 @@ struct Courier {
     switch event {
     case .failed(_, let failure, let next): complain("\(failure); next try in \(next)")
     case .problem(let error): complain("\(error)")
-    case .submitted, .delivered, .died: break
+    default: break
     }
   }
 

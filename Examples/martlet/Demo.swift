@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletHAR
 import MartletTesting
 
 /// `martlet demo`: what the library does, one step after the other, each against a server in this process.
@@ -211,7 +212,7 @@ struct Demo {
     try await client.get("/c")
     await client.drain()
 
-    let entries = try HARFile(at: file.path()).entries
+    let entries = try HARFile(at: file).entries
     try check(entries.map(\.response.status) == [302, 200, 200], "recorded \(entries.map(\.response.status))")
     let lines = Waterfall(entries).lines(width: output.width - 4, output.palette, explains: false)
     return "a waterfall of \(entries.count) exchanges\n"

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletHAR
 
 /// `martlet har`: shows a HAR file in the terminal, or makes a page of it.
 enum HARCommand: Equatable, Sendable {
@@ -28,7 +29,7 @@ enum HARCommand: Equatable, Sendable {
   /// Does it.
   func run(_ output: Terminal, _ errors: Terminal) -> ExitCode {
     do {
-      let archive = try HARFile(at: file)
+      let archive = try HARFile(at: URL(filePath: file))
       switch self {
       case .show(_, let explains):
         let waterfall = Waterfall(archive.entries)

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletHAR
 
 /// A page with the requests of a HAR file: a waterfall, filters, and everything about each request.
 ///
@@ -10,14 +11,12 @@ struct HARPage {
 
   var html: Data {
     var data = Data(Self.before.replacing("{title}", with: Self.escaped(title)).utf8)
-    var lines: [UInt8] = []
-    HAREntry.append(entries, to: &lines)
-    data.append(UInt8(ascii: "["))
+    var file = HARFile()
+    file.entries = entries
     // So that no text can end the element.
-    for octet in lines {
+    for octet in file.data() {
       if octet == UInt8(ascii: "<") { data += Data("\\u003c".utf8) } else { data.append(octet) }
     }
-    data.append(UInt8(ascii: "]"))
     data += Data(Self.after.utf8)
     return data
   }
@@ -102,7 +101,7 @@ struct HARPage {
     </script>
     <script>
     "use strict";
-    const entries = JSON.parse(document.getElementById("entries").textContent);
+    const entries = JSON.parse(document.getElementById("entries").textContent).log.entries;
     const $ = id => document.getElementById(id);
     const make = (tag, text, name) => {
       const element = document.createElement(tag);

@@ -52,7 +52,7 @@ struct Identity: Equatable, Sendable {
       }
       return switch scheme {
       case .digest?: .digest(user: user.name, password: password)
-      case .basic?: .basic(user: user.name, password: password, isSentUnasked: true)
+      case .basic?: .basic(user: user.name, password: password, isPreemptive: true)
       default: .password(user: user.name, password: password)
       }
     }

@@ -87,7 +87,7 @@ struct Printer: Sendable {
     // No text has the byte 0, but two-byte character sets are full of it.
     if !isWide && response.body.contains(0) { return nil }
     if response.contentType?.isText ?? false { return response.text }
-    return response.textNote == nil ? response.text : nil
+    return response.textDecodingWarning == nil ? response.text : nil
   }
 
   private func fields(_ headers: HTTPHeaders) -> String {

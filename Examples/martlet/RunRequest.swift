@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletHAR
 
 /// Sends one request and shows what comes back.
 struct RunRequest: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletHAR
 
 /// The requests of a HAR file, one below the other, with bars that show when each phase took place.
 struct Waterfall {

@@ -14,7 +14,7 @@ package final class BodyStream: Sendable {
     /// The reader has taken a chunk, or collects and so has room for all bytes.
     func readerHasRoom()
     /// The reader needs no more bytes, before the end; called once.
-    func readerHasLeft()
+    func readerDidCancel()
   }
 
   /// The error of a second reader, which reads at the same time as the first one.
@@ -170,11 +170,11 @@ package final class BodyStream: Sendable {
   package func abandon() {
     let (action, source): (Action?, (any Source)?) = state.withLock { state in
       defer { state.source = nil }
-      state.giveUp()
+      state.abandon()
       return (state.serve(), state.source)
     }
     action?.run()
-    source?.readerHasLeft()
+    source?.readerDidCancel()
   }
 
   /// The next available bytes, at least one; `nil` at the end.
@@ -306,7 +306,7 @@ extension BodyStream.State {
   fileprivate var isCollecting: Bool { whole != nil }
 
   /// Drops unread bytes, so that the loss never looks like an end.
-  fileprivate mutating func giveUp() {
+  fileprivate mutating func abandon() {
     switch end {
     case .failed?: break
     case .finished? where buffer.isEmpty: break
@@ -340,7 +340,7 @@ extension BodyStream.State {
   ) -> BodyStream.Action? {
     if buffer.count > limit {
       whole = nil
-      defer { giveUp() }
+      defer { abandon() }
       return .whole(continuation, .success((buffer.prefix(limit), false)))
     }
     guard let end else { return nil }

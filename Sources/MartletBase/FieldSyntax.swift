@@ -2,9 +2,9 @@
 ///
 /// All functions examine UTF-8 octets, never `Character`: Swift treats CR LF as one character, and a check by
 /// characters would accept it.
-@usableFromInline package enum FieldSyntax {
+public enum FieldSyntax {
   /// Whether the octet may stand in a token (RFC 9110 §5.6.2).
-  @inlinable package static func isTokenOctet(_ octet: UInt8) -> Bool {
+  @inlinable public static func isTokenOctet(_ octet: UInt8) -> Bool {
     switch octet {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
     // ! # $ % & ' * + - . ^ _ ` | ~
@@ -14,48 +14,48 @@
   }
 
   /// Whether the octet may stand in a field value: HTAB, printable ASCII and everything from 0x80 (RFC 9110 §5.5).
-  @inlinable package static func isValueOctet(_ octet: UInt8) -> Bool {
+  @inlinable public static func isValueOctet(_ octet: UInt8) -> Bool {
     octet == 0x09 || (octet >= 0x20 && octet != 0x7F)
   }
 
   /// Whether the octet is whitespace of `OWS`: SP or HTAB (RFC 9110 §5.6.3).
-  @inlinable package static func isBlank(_ octet: UInt8) -> Bool {
+  @inlinable public static func isBlank(_ octet: UInt8) -> Bool {
     octet == 0x20 || octet == 0x09
   }
 
   /// Whether the text is a token, which is never empty (RFC 9110 §5.6.2).
-  @inlinable package static func isToken(_ text: some StringProtocol) -> Bool {
+  @inlinable public static func isToken(_ text: some StringProtocol) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy(isTokenOctet)
   }
 
   /// Whether the text has only octets that may stand in a field value.
   ///
   /// The empty value is legal. So is whitespace at the ends, although a recipient drops it.
-  @inlinable package static func isFieldValue(_ text: some StringProtocol) -> Bool {
+  @inlinable public static func isFieldValue(_ text: some StringProtocol) -> Bool {
     text.utf8.allSatisfy(isValueOctet)
   }
 
   /// The first octet that is illegal in a field value, for error messages.
-  @inlinable package static func firstIllegalOctet(inValue text: some StringProtocol) -> UInt8? {
+  @inlinable public static func firstIllegalOctet(inValue text: some StringProtocol) -> UInt8? {
     text.utf8.first { !isValueOctet($0) }
   }
 }
 
 extension FieldSyntax {
   /// The octet in lower case if it is an ASCII letter, otherwise unchanged.
-  @inlinable package static func lowercased(_ octet: UInt8) -> UInt8 {
+  @inlinable public static func lowercased(_ octet: UInt8) -> UInt8 {
     0x41...0x5A ~= octet ? octet | 0x20 : octet
   }
 
   /// The text with its ASCII letters in lower case.
   ///
   /// `String.lowercased()` would also turn the Kelvin sign into a `k`.
-  @inlinable package static func lowercased(_ text: some StringProtocol) -> String {
+  @inlinable public static func lowercased(_ text: some StringProtocol) -> String {
     String(decoding: text.utf8.map(lowercased), as: UTF8.self)
   }
 
   /// Whether two names are equal, ignoring ASCII case; allocates nothing.
-  @inlinable package static func isSameName(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+  @inlinable public static func isSameName(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
     left.utf8.count == right.utf8.count
       && left.utf8.elementsEqual(right.utf8) { $0 == $1 || lowercased($0) == lowercased($1) }
   }
@@ -63,7 +63,7 @@ extension FieldSyntax {
 
 extension FieldSyntax {
   /// The octets without whitespace at their ends (RFC 9110 §5.6.3).
-  @inlinable package static func trimmed<Octets: BidirectionalCollection<UInt8>>(
+  @inlinable public static func trimmed<Octets: BidirectionalCollection<UInt8>>(
     _ text: Octets
   ) -> Octets where Octets.SubSequence == Octets {
     guard let start = text.firstIndex(where: { !isBlank($0) }),
@@ -72,7 +72,7 @@ extension FieldSyntax {
     return text[start...last]
   }
 
-  @inlinable package static func trimmed(_ text: some StringProtocol) -> Substring {
+  @inlinable public static func trimmed(_ text: some StringProtocol) -> Substring {
     Substring(trimmed(Substring(text).utf8))
   }
 
@@ -80,7 +80,7 @@ extension FieldSyntax {
   ///
   /// Trims the parts and drops empty ones. Parts keep their quotes and backslashes. An unterminated quoted string
   /// extends to the end of the text.
-  @inlinable package static func split(_ text: Substring.UTF8View, at separator: UInt8) -> [Substring.UTF8View] {
+  @inlinable public static func split(_ text: Substring.UTF8View, at separator: UInt8) -> [Substring.UTF8View] {
     var parts: [Substring.UTF8View] = []
     var start = text.startIndex
     var isQuoted = false
@@ -109,7 +109,7 @@ extension FieldSyntax {
   /// The members of a comma-separated list (RFC 9110 §5.6.1.2).
   ///
   /// They are trimmed, and empty members are dropped.
-  @inlinable package static func listMembers(of value: some StringProtocol) -> [String] {
+  @inlinable public static func listMembers(of value: some StringProtocol) -> [String] {
     split(Substring(value).utf8, at: 0x2C).map { String(Substring($0)) }
   }
 
@@ -117,7 +117,7 @@ extension FieldSyntax {
   ///
   /// Moves `rest` past the string and returns its unescaped content. Returns `nil` and leaves `rest` unchanged if there
   /// is none, if it is unterminated, or if it has an octet that is illegal in a field value.
-  @inlinable package static func readQuotedString(from rest: inout Substring.UTF8View) -> String? {
+  @inlinable public static func readQuotedString(from rest: inout Substring.UTF8View) -> String? {
     guard rest.first == 0x22 else { return nil }
     var octets: [UInt8] = []
     var isEscaped = false
@@ -139,7 +139,7 @@ extension FieldSyntax {
   /// The index after the quoted string that begins at `start` (RFC 9110 §5.6.4).
   ///
   /// An unterminated string extends to the end. Strings of JSON end in the same way.
-  @inlinable package static func endOfQuotedString(in octets: [UInt8], from start: Int) -> Int {
+  @inlinable public static func endOfQuotedString(in octets: [UInt8], from start: Int) -> Int {
     var index = start + 1
     while index < octets.count {
       if octets[index] == 0x22 { return index + 1 }
@@ -149,7 +149,7 @@ extension FieldSyntax {
   }
 
   /// The text as a quoted string, with `"` and `\` escaped (RFC 9110 §5.6.4).
-  @inlinable package static func quoted(_ text: some StringProtocol) -> String {
+  @inlinable public static func quoted(_ text: some StringProtocol) -> String {
     var octets: [UInt8] = [0x22]
     for octet in text.utf8 {
       if octet == 0x22 || octet == 0x5C { octets.append(0x5C) }
@@ -162,7 +162,7 @@ extension FieldSyntax {
 
 extension FieldSyntax {
   /// The value of ASCII digits; `nil` for other text or an overflow.
-  @inlinable package static func parseDigits(_ octets: some Collection<UInt8>) -> UInt64? {
+  @inlinable public static func parseDigits(_ octets: some Collection<UInt8>) -> UInt64? {
     guard !octets.isEmpty else { return nil }
     var value: UInt64 = 0
     for octet in octets {
@@ -175,24 +175,24 @@ extension FieldSyntax {
     return value
   }
 
-  @inlinable package static func parseDigits(_ text: some StringProtocol) -> UInt64? {
+  @inlinable public static func parseDigits(_ text: some StringProtocol) -> UInt64? {
     parseDigits(text.utf8)
   }
 
   /// The value of ASCII digits; the largest `UInt64` for an overflow.
-  @inlinable package static func parseSaturated(_ octets: some Collection<UInt8>) -> UInt64? {
+  @inlinable public static func parseSaturated(_ octets: some Collection<UInt8>) -> UInt64? {
     guard !octets.isEmpty, octets.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
     return parseDigits(octets) ?? .max
   }
 
-  @inlinable package static func parseSaturated(_ text: some StringProtocol) -> UInt64? {
+  @inlinable public static func parseSaturated(_ text: some StringProtocol) -> UInt64? {
     parseSaturated(text.utf8)
   }
 
   /// A number of seconds, as in `max-age` and `Age` (RFC 9111 §1.2.2).
   ///
   /// At most 2³¹. On platforms with a 32-bit `Int` the maximum is 2³¹ - 1, which the standard also allows.
-  @inlinable package static func deltaSeconds(_ text: some StringProtocol) -> Int? {
+  @inlinable public static func deltaSeconds(_ text: some StringProtocol) -> Int? {
     parseSaturated(text).map { Int(clamping: min($0, 1 << 31)) }
   }
 }

@@ -13,13 +13,13 @@ public import Synchronization
 /// On Linux the sanitizer does not see how a contended `Mutex` waits, and reports data that it protects as a race. So a
 /// debug build reports each locking and unlocking to the sanitizer, if it is present. Remove that when the sanitizer
 /// supports the standard library's futex.
-@usableFromInline package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
+public struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<Value>
   @usableFromInline let note = LockNote()
 
-  @inlinable package init(_ value: consuming sending Value) { mutex = Mutex(value) }
+  @inlinable public init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-  @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+  @inlinable public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     try mutex.withLock { value throws(Failure) in
@@ -30,7 +30,7 @@ public import Synchronization
   }
 
   /// Runs a closure with exclusive access, unless the lock is taken.
-  @inlinable package borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+  @inlinable public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result? {
     try mutex.withLockIfAvailable { value throws(Failure) in

@@ -3,7 +3,7 @@
 /// Most responses have a dozen fields, of which a program reads one or none.
 @usableFromInline package final class ReceivedFields: Sendable {
   /// The position of a field in the octets.
-  package struct Place: Sendable {
+  package struct FieldRange: Sendable {
     package var nameStart: Int32
     package var nameEnd: Int32
     package var valueStart: Int32
@@ -15,10 +15,10 @@
   }
 
   private let octets: [UInt8]
-  private let places: [Place]
+  private let places: [FieldRange]
   private let text = Locked<(any AnyObject & Sendable)?>(nil)
 
-  package init(_ octets: [UInt8], _ places: [Place]) {
+  package init(_ octets: [UInt8], _ places: [FieldRange]) {
     self.octets = octets
     self.places = places
   }
@@ -57,7 +57,7 @@
     return String(decoding: octets[Int(place.nameStart)..<Int(place.nameEnd)], as: UTF8.self)
   }
 
-  private func isNamed(_ name: String, _ place: Place) -> Bool {
+  private func isNamed(_ name: String, _ place: FieldRange) -> Bool {
     let count = Int(place.nameEnd - place.nameStart)
     guard name.utf8.count == count else { return false }
     var index = Int(place.nameStart)

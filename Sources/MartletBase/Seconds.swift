@@ -4,17 +4,17 @@
 /// converted and added with these functions only.
 extension Duration {
   /// The longest duration in sums: a hundred years, which is as good as no limit.
-  package static let longest = Duration.seconds(100 * 365 * 86_400)
+  public static let longest = Duration.seconds(100 * 365 * 86_400)
   private static let representable = Duration.seconds(Int64.max)
 
   /// The duration, at most ``longest`` in either direction.
-  package var bounded: Duration { min(max(self, .zero - .longest), .longest) }
+  public var bounded: Duration { min(max(self, .zero - .longest), .longest) }
 
   /// The sum of the bounded durations.
-  package func adding(_ other: Duration) -> Duration { bounded + other.bounded }
+  public func adding(_ other: Duration) -> Duration { bounded + other.bounded }
 
   /// Doubles the duration some times, up to `maximum`.
-  package func doubled(_ times: Int, upTo maximum: Duration) -> Duration {
+  public func doubled(_ times: Int, upTo maximum: Duration) -> Duration {
     var result = min(self, maximum)
     var times = times
     while times > 0, result > .zero, result < maximum {
@@ -25,14 +25,14 @@ extension Duration {
   }
 
   /// The `components`, at most 2⁶³ - 1 seconds.
-  package var clampedComponents: (seconds: Int64, attoseconds: Int64) {
+  public var clampedComponents: (seconds: Int64, attoseconds: Int64) {
     min(max(self, .zero - Self.representable), Self.representable).components
   }
 
   /// The duration as a number of seconds.
   ///
   /// Many times as quick as the division of two durations, or the conversion of `attoseconds`, which has 128 bits.
-  package var inSeconds: Double {
+  public var inSeconds: Double {
     let (seconds, attoseconds) = clampedComponents
     return Double(seconds) + Double(attoseconds) / 1e18
   }
@@ -40,5 +40,5 @@ extension Duration {
 
 extension Double {
   /// The number, at most 1 and at least 0; 0 if it is not a number.
-  package var share: Double { self > 0 ? min(self, 1) : 0 }
+  public var share: Double { self > 0 ? min(self, 1) : 0 }
 }

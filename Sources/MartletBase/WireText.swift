@@ -3,12 +3,12 @@
 /// A field value may contain any octet from 0x80 on (RFC 9110 §5.5), and a value that is sent back must keep its octets.
 /// In such a value, each of these octets becomes a private-use scalar, U+F780 to U+F7FF. Wire text can therefore be
 /// parsed, cut and joined like any other text. Valid UTF-8 stays as it is, unless it contains one of these scalars.
-package enum WireText {
+public enum WireText {
   private static let base: UInt32 = 0xF700
   private static let scalars = (base + 0x80)...(base + 0xFF)
 
   /// The wire text of octets.
-  package static func make(_ octets: some Collection<UInt8>) -> String {
+  public static func make(_ octets: some Collection<UInt8>) -> String {
     if let text = String(validating: octets, as: UTF8.self), !isCoded(text) { return text }
     var text = String.UnicodeScalarView()
     for octet in octets {
@@ -18,7 +18,7 @@ package enum WireText {
   }
 
   /// The octets of wire text.
-  package static func octets(_ text: some StringProtocol) -> [UInt8] {
+  public static func octets(_ text: some StringProtocol) -> [UInt8] {
     guard isCoded(text) else { return Array(text.utf8) }
     return text.unicodeScalars.flatMap { scalar in
       scalars.contains(scalar.value) ? [UInt8(truncatingIfNeeded: scalar.value)] : Array(UTF8.encode(scalar) ?? .init())

@@ -1,7 +1,7 @@
 /// How a ``MockServer`` treats one connection, apart from its responses.
 ///
 /// A server asks ``MockServer/Options/onConnect`` for a plan for each connection that it accepts.
-public enum ConnectionPlan: Sendable {
+@nonexhaustive public enum ConnectionPlan: Sendable {
   /// Reads requests and answers them.
   case serve
   /// Closes in order (FIN) right after accepting.

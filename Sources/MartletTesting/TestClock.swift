@@ -35,7 +35,7 @@ public final class TestClock: Clock, Sendable {
   }
 
   /// How the time advances.
-  public enum Advancing: Sendable {
+  @nonexhaustive public enum Advancing: Sendable {
     /// Every sleep up to the limit of the clock advances the time as soon as it begins.
     case automatically
     /// Only ``TestClock/advance(by:)`` advances the time.

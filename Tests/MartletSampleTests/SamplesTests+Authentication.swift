@@ -18,7 +18,7 @@ extension SamplesTests {
     await client.update {
       $0.transport = transport
       $0.authenticators[.origin("https://files.example.com")] = .basic(
-        user: "ada", password: secret, isSentUnasked: true)
+        user: "ada", password: secret, isPreemptive: true)
     }
     try await client.get("/")
     try await client.get("https://files.example.com/")

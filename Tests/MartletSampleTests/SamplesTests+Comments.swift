@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletOutbox
 import MartletTesting
 import Testing
 

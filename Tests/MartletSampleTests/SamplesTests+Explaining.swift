@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletHAR
 import MartletTestTraits
 import MartletTesting
 import Synchronization
@@ -71,6 +72,9 @@ extension SamplesTests {
     try await client.get("http://a.test/")
     await client.drain()
     #expect(recorder.entryCount == 1)
+
+    let slow = try HARFile(at: file).entries.filter { $0.timings.total > .seconds(1) }
+    #expect(slow.isEmpty)
   }
 
   @Test func `replays in tests`() async throws {

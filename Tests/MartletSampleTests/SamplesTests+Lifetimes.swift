@@ -207,9 +207,9 @@ extension SamplesTests {
 
   @Test func `tracks other work in the activity of a client`() async throws {
     let client = Self.client(.text("x"))
-    @Sendable func importArchive() async throws -> Int { client.activity.current.adopted.count }
+    @Sendable func importArchive() async throws -> Int { client.activity.current.trackedWork.count }
 
-    let size = try await client.activity.adopt("import") { try await importArchive() }
+    let size = try await client.activity.track("import") { try await importArchive() }
 
     #expect(size == 1)
   }

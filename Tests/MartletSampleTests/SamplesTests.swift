@@ -35,7 +35,7 @@ import Testing
     let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     let root = folder.appending(path: "../..")
     let tests = try Self.files(of: folder, "swift").map { Self.squeezed($0.text) }
-    let catalogues = ["Sources/Martlet/Martlet.docc", "Sources/MartletTesting/MartletTesting.docc"]
+    let catalogues = ["Martlet", "MartletOutbox", "MartletTesting"].map { "Sources/\($0)/\($0).docc" }
     let articles = try catalogues.flatMap { try Self.files(of: root.appending(path: $0), "md") }.map {
       (name: $0.name, samples: Self.samples(of: $0.text))
     }

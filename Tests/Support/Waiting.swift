@@ -1,4 +1,5 @@
 package import Martlet
+import MartletBase
 
 extension HTTPClient {
   /// Waits until something holds that only changes with what the client does.

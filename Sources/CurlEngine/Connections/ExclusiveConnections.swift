@@ -39,7 +39,7 @@ struct ExclusiveConnections {
     return key
   }
 
-  mutating func giveBack(_ user: AnyObject) {
+  mutating func release(_ user: AnyObject) {
     guard !holders.isEmpty, let holder = holders.removeValue(forKey: ObjectIdentifier(user)) else { return }
     guard holder.key < Self.fresh, let bits = used[holder.origin] else { return }
     let rest = bits & ~(1 << UInt16(holder.key))

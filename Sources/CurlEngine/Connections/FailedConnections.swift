@@ -30,7 +30,7 @@ extension CurlLoop {
     if code == 55 { handle.readAlert(from: socket) }  // SEND_ERROR
     // From 8.14 on, libcurl may choose an HTTP/2 connection whose socket has ended.
     if handle.isMultiplexed { broken[name] = () }
-    giveUp(socket)
+    abandon(socket)
   }
 
   func isReadable(_ socket: CInt) -> Bool { withUnsafePointer(to: socket) { martlet_is_any_readable($0, 1) } }
@@ -51,7 +51,7 @@ extension CurlHandle {
   /// Whether libcurl chose an HTTP/1 connection whose last transfer has ended without a response.
   ///
   /// One call of libcurl can end a transfer and start the next one, before the loop hears of the end.
-  func hasFailed(_ connection: RestingConnections.Connection?, before transfer: CurlTransfer) -> Bool {
+  func hasFailed(_ connection: IdleConnections.Connection?, before transfer: CurlTransfer) -> Bool {
     guard !isMultiplexed, let last = connection?.user, last !== transfer else { return false }
     return !last.life.isOpen
   }

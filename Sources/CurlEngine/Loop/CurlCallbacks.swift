@@ -89,7 +89,7 @@ enum CurlCallbacks {
 
   fileprivate static let streamNoted: martlet_stream_noted = { pointer, easy, event, value in
     guard let pointer else { return }
-    loop(pointer) { $0.handles[easy]?.noteStream(event, value) }
+    loop(pointer) { $0.handles[easy]?.recordStream(event, value) }
   }
 
   fileprivate static let sendFailed: martlet_send_failed = { pointer, socket, isReset in

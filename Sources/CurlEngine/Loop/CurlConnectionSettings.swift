@@ -21,13 +21,14 @@ package struct CurlConnectionSettings: Sendable {
   ///
   /// Without it, all addresses are allowed.
   package let addressRefusal: (@Sendable ([UInt8]) -> String?)?
-  package let answerPace: AnswerPace
-  package let receiveMarks: ReceiveMarks
+  package let answerPace: InlineWaitHeuristic
+  package let receiveMarks: ReceiveLowWaterMarks
 
   package init(
     unixSocket: String?, interface: String?, maximumAge: Int, isKept: Bool, idleLifetime: Int64, perHost: Int,
-    total: Int, tls: CurlTLSSettings, addressRefusal: (@Sendable ([UInt8]) -> String?)?, answerPace: AnswerPace,
-    receiveMarks: ReceiveMarks
+    total: Int, tls: CurlTLSSettings, addressRefusal: (@Sendable ([UInt8]) -> String?)?,
+    answerPace: InlineWaitHeuristic,
+    receiveMarks: ReceiveLowWaterMarks
   ) {
     self.unixSocket = unixSocket
     self.interface = interface

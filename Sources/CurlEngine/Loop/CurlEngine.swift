@@ -161,7 +161,9 @@ package final class CurlMailbox: Sendable {
   /// Runs a closure on a caller's thread.
   ///
   /// Returns `nil` if there is no loop, if the loop is working, or if the process exits.
-  private func withLoopIfAvailable(_ body: (inout sending CurlLoop?) -> sending CurlLoop.Drive?) -> CurlLoop.Drive? {
+  private func withLoopIfAvailable(_ body: (inout sending CurlLoop?) -> sending CurlLoop.InlineDriveResult?) -> CurlLoop
+    .InlineDriveResult?
+  {
     guard martlet_library_enter() else { return nil }
     defer { martlet_library_leave() }
     return loop.withLockIfAvailable { loop in

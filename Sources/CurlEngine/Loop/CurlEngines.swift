@@ -8,7 +8,7 @@ import Synchronization
 package struct CurlEngines {
   private var usual: [CurlEngine?]
   /// The engines for exchanges that share no connections with the regular ones.
-  private var others: [CurlSharing: CurlEngine] = [:]
+  private var others: [ConnectionGroup: CurlEngine] = [:]
 
   /// - Parameter threads: The maximum number of regular engines.
   package init(threads: Int) { usual = Array(repeating: nil, count: max(1, threads)) }
@@ -20,7 +20,7 @@ package struct CurlEngines {
   /// `streams` is the number of exchanges that a connection of this exchange carries. Returns `nil` if no descriptor is
   /// left. The share in the engine's load is `nil` if there is only one engine to choose from.
   package mutating func open(
-    for sharing: CurlSharing, _ origin: Origin, streams: @autoclosure () -> Int,
+    for sharing: ConnectionGroup, _ origin: Origin, streams: @autoclosure () -> Int,
     _ settings: @autoclosure () -> CurlConnectionSettings
   ) -> (mailbox: CurlMailbox, share: LoadShare?)? {
     guard sharing == .agreed else {

@@ -29,7 +29,7 @@ final class CurlHandle {
   private var needsNewConnection = false
   private var lists: [UnsafeMutableRawPointer] = []
   /// The transfer's connection; `nil` without addresses.
-  private(set) var resting: RestingConnections.Connection?
+  private(set) var resting: IdleConnections.Connection?
   var connectionName: UInt64? { resting?.name }
   /// Whether the request was sent over HTTP/2, as far as known.
   private(set) var isMultiplexed = false
@@ -294,7 +294,7 @@ final class CurlHandle {
     }
     if waitsForSharing, !isReused { loop.joinable.insert(transfer.job.origin) }
     if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
-      transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
+      transfer.slot.recordVersion(isMultiplexed: isMultiplexed)
     }
     guard isMultiplexed else { return true }
     log()
@@ -333,17 +333,17 @@ final class CurlHandle {
     if type == 3, CurlLibrary.showsRawBody {
       transfer?.receivedRaw(UnsafeRawBufferPointer(start: bytes, count: count))
     }
-    noteLeftovers(type, bytes, count)
+    recordLeftovers(type, bytes, count)
     var (stream, error): (UInt32, UInt32) = (0, 0)
     let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream, &error)
     switch note {
     case 1 where !isRepeating: self.stream = stream
     case 3, 5:
-      if note == 5, !isRepeating { transfer?.life.sends.noteRefusal() }
+      if note == 5, !isRepeating { transfer?.life.sends.recordRefusal() }
       isRepeating = true
       leaveConnection(.givingUp)
     case 4: wasKept = true
-    case 6: transfer?.life.sends.noteDowngrade()
+    case 6: transfer?.life.sends.recordDowngrade()
     case 7: isStreamClosed = true
     case 8:
       (connectionNumber, isWritingHead) = (UInt64(stream), false)
@@ -372,19 +372,19 @@ final class CurlHandle {
   }
 
   /// The result of the transfer, while it has its connection.
-  func result(_ code: CInt) -> CurlEnding {
+  func result(_ code: CInt) -> TransferCompletion {
     // SEND_ERROR: libcurl since 8.0 reports it if the server had ended its response before. While the reader pauses, or
     // after many bytes at once, libcurl may have dropped the end of the response.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
       let isBroken = incoming.code != 0 && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
-      return CurlEnding(code: 0, text: "", isReused: isReused, isCutOff: isBroken || isIncomplete)
+      return TransferCompletion(code: 0, text: "", isReused: isReused, isCutOff: isBroken || isIncomplete)
     }
     var text = transfer?.explained(error, code, isReused: isReused) ?? error
     // An alert that was not read before sending failed.
     if let alerts, !text.contains(" alert "), let alert = martlet_tls_alert(alerts.number) {
       text += "\(text.isEmpty ? "" : ": ")the server sent the alert \(String(cString: alert))"
     }
-    var result = CurlEnding(code: code, text: text, isReused: isReused)
+    var result = TransferCompletion(code: code, text: text, isReused: isReused)
     result.isUnsent = hasWrittenNothing
     result.refusal = transfer?.route?.refusal(easy)
     if loop.goaways.count > 0, let goAway = connectionName.flatMap({ loop.goaways[$0] }) {
@@ -412,7 +412,7 @@ final class CurlHandle {
   func readAlert(from socket: CInt) { if let alerts { _ = martlet_tls_is_quiet(alerts.tls, socket) } }
 
   /// Notes facts about the connection before the transfer loses it.
-  func noteConnection() {
+  func recordConnection() {
     guard let transfer else { return }
     let isSecure = transfer.job.isSecure
     if isSecure, transfer.sharing == .agreed {

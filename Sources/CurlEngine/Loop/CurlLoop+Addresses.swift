@@ -53,7 +53,7 @@ extension CurlLoop {
       scouts[easy] = scout
       for _ in 0..<64 {
         _ = martlet_multi_act(multi, -1, 0)
-        noteEnded(multi)
+        recordEnded(multi)
         guard scouts[easy] != nil else { return }
         scout.proceed()
       }

@@ -25,7 +25,7 @@ extension CurlLoop {
         if let wait { throttle(transfer, for: wait) }
         guard goesOn else { continue }
         hasServed = true
-        goOn(with: transfer)
+        resume(with: transfer)
       }
       guard hasServed else { return }
     }

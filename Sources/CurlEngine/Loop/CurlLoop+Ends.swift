@@ -7,10 +7,10 @@ extension CurlLoop {
   /// libcurl reports a broken connection to one stream at a time, when that stream next receives. So the other streams
   /// are made to receive before an end is judged.
   func findEnded(_ multi: UnsafeMutableRawPointer) {
-    noteEnded(multi)
+    recordEnded(multi)
     while let handle = multiplexed.nextToAsk({ $0.transfer?.life.isPaused == false }) {
       receive(handle, multi)
-      noteEnded(multi)
+      recordEnded(multi)
     }
   }
 
@@ -52,7 +52,7 @@ extension CurlLoop {
     }
   }
 
-  func noteEnded(_ multi: UnsafeMutableRawPointer) {
+  func recordEnded(_ multi: UnsafeMutableRawPointer) {
     for transfer in unwanted { transfer.handle.map { ended.append(($0, 42)) } }  // ABORTED_BY_CALLBACK
     unwanted.removeAll()
     var code: CInt = 0
@@ -75,10 +75,10 @@ extension CurlLoop {
     if isBroken { broken[name] = () }
     guard handle.closesKeptConnection || isBroken, !multiplexed.isUsed(name) else { return }
     // libcurl keeps the connection of a cancelled transfer only when the transfer is removed.
-    if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
+    if let socket = handle.keptSocket { abandon(socket) } else { handle.closeConnection() }
   }
 
-  func uses(_ transfer: CurlTransfer, _ connection: RestingConnections.Connection, isNew: Bool) {
+  func uses(_ transfer: CurlTransfer, _ connection: IdleConnections.Connection, isNew: Bool) {
     // Of an earlier connection with the same addresses.
     let name = connection.name
     if isNew, goaways.count > 0 || broken.count > 0 { (goaways[name], broken[name]) = (nil, nil) }
@@ -86,7 +86,7 @@ extension CurlLoop {
   }
 
   /// Tells libcurl which directions are paused, and resumes the others.
-  func goOn(with transfer: CurlTransfer) {
+  func resume(with transfer: CurlTransfer) {
     guard let multi else { return }
     pause(transfer, holdsUpload: transfer.life.holdsUpload, multi)
     if transfer.life.isUploadStopped, !transfer.life.isAlone, let handle = transfer.handle {
@@ -141,11 +141,11 @@ struct IncomingStream {
 }
 
 extension CurlHandle {
-  func noteStream(_ event: martlet_stream_event, _ value: UInt32) {
+  func recordStream(_ event: martlet_stream_event, _ value: UInt32) {
     switch event {
     case martlet_stream_has_data: incoming.byteCount = (incoming.byteCount ?? 0) + Int64(value)
     case martlet_stream_ends: incoming.hasEnd = true
-    case martlet_stream_got_http1: transfer?.life.sends.noteHTTP1()
+    case martlet_stream_got_http1: transfer?.life.sends.recordHTTP1()
     default: incoming.code = value
     }
   }

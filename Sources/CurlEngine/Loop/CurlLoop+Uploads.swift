@@ -12,7 +12,7 @@ extension CurlLoop {
       guard let handle = transfer.handle else { continue }
       if let code = transfer.endOfResponse(handle, isReading: isReading(handle)) {
         let text = "the server ended the \(handle.isAloneOnConnection ? "stream" : "connection") during the upload"
-        end(handle, CurlEnding(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
+        end(handle, TransferCompletion(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
       } else if asks, transfer.isSentOverHTTP2 {
         // If the request ends after its response, no event would make libcurl look.
         asked.append(handle)
@@ -60,7 +60,7 @@ extension CurlLoop {
   }
 
   /// Reports which request bodies have progressed, for the time limits.
-  func lookAtUploads(from time: Int64) {
+  func checkUploads(from time: Int64) {
     let now = martlet_microseconds()
     guard time <= now else { return }
     uploads.look(at: now) { transfer, pace in
@@ -75,7 +75,7 @@ extension CurlLoop {
   }
 
   /// Pauses write events without effect, and resumes them after a read event; see ``VainWrites``.
-  func noteWrites(_ event: martlet_event) {
+  func recordWrites(_ event: martlet_event) {
     guard let watch = watches[event.socket], watch.wanted & 2 != 0 else { return }
     if event.events & 1 != 0 {
       guard vainWrites.resume(event.socket) else { return }

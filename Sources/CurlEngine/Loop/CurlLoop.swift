@@ -46,8 +46,8 @@ final class CurlLoop {
   /// The transfers that wait for bandwidth, and when to check them.
   var throttled: [CurlTransfer] = []
   var throttleTime: Int64?
-  var marks: ReceiveMarks
-  var resting = RestingConnections()
+  var marks: ReceiveLowWaterMarks
+  var resting = IdleConnections()
   var exclusive = ExclusiveConnections()
   var multiplexed = MultiplexedConnections<CurlHandle>()
   var ended: [(handle: CurlHandle, code: CInt)] = []
@@ -65,7 +65,7 @@ final class CurlLoop {
   var metered = 0
   /// The time until which the thread waits without an event.
   private var sleepsUntil: Int64?
-  private var answer: AwaitedAnswer
+  private var answer: InlineWait
   private var lookups: AbandonedLookups
   var addresses = AddressRaces()
   var scouts: [UnsafeMutableRawPointer: AddressScout] = [:]
@@ -77,7 +77,7 @@ final class CurlLoop {
   init?(_ mailbox: CurlMailbox, _ poll: CInt) {
     self.mailbox = mailbox
     self.poll = poll
-    (answer, marks) = (AwaitedAnswer(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
+    (answer, marks) = (InlineWait(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
     lookups = AbandonedLookups(poll: poll)
     // A loop that could not be secured sends nothing.
     guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
@@ -105,7 +105,7 @@ final class CurlLoop {
     return CInt(clamping: (max(0, end - now) + 999) / 1000)
   }
 
-  enum Drive {
+  enum InlineDriveResult {
     case done
     /// Wake the loop's thread: more work or transfers are pending, or it would sleep too long.
     case threadIsNeeded
@@ -114,7 +114,7 @@ final class CurlLoop {
   }
 
   /// Performs operations on a caller's thread while the loop's own thread sleeps.
-  func drive(for transfer: CurlTransfer) -> Drive {
+  func drive(for transfer: CurlTransfer) -> InlineDriveResult {
     guard let multi, running == 0 else { return .threadIsNeeded }
     endAwaiting()
     answer.begin(transfer)
@@ -133,7 +133,7 @@ final class CurlLoop {
   /// Receives for the transfer and socket of ``drive(for:)`` on the caller's thread.
   ///
   /// `events` is 0 if the time for waiting is over. Returns the next step.
-  func receive(_ transfer: CurlTransfer, on socket: CInt, _ events: CInt) -> Drive {
+  func receive(_ transfer: CurlTransfer, on socket: CInt, _ events: CInt) -> InlineDriveResult {
     // If the loop's thread has woken, it has taken the transfer over.
     guard let multi, answer.transfer === transfer, answer.socket == socket else { return .done }
     if events == 0 {
@@ -146,8 +146,8 @@ final class CurlLoop {
     return nextStep(at: martlet_microseconds())
   }
 
-  private func nextStep(at now: Int64) -> Drive {
-    noteIdleness(at: now)
+  private func nextStep(at now: Int64) -> InlineDriveResult {
+    recordIdleness(at: now)
     if running == 1, let transfer = answer.transfer, transfer.handle != nil, !transfer.isLarge,
       let socket = answer.socket
     {
@@ -185,7 +185,7 @@ final class CurlLoop {
   private func endTurn(_ multi: UnsafeMutableRawPointer) {
     if let throttleTime { serveThrottled(from: throttleTime) }
     if marks.time != nil { lookAtMarks(multi) }
-    if let time = uploads.time { lookAtUploads(from: time) }
+    if let time = uploads.time { checkUploads(from: time) }
     if let time = vainWrites.time { resumeWrites(from: time) }
     if !lookups.isEmpty { lookups.endOverdue() }
     if let sweepTime { sweep(from: sweepTime, multi) }
@@ -231,7 +231,7 @@ final class CurlLoop {
 
   private var isIdle: Bool { running == 0 && waiting.isEmpty && (isClosing || lookups.isEmpty) }
 
-  private func noteIdleness(at now: Int64) {
+  private func recordIdleness(at now: Int64) {
     mailbox.isIdle = running == 0
     idleSince = isIdle ? idleSince ?? now : nil
   }
@@ -239,7 +239,7 @@ final class CurlLoop {
   /// Ends the loop if it is idle and no longer needed; returns whether it has ended.
   private func hasEnded() -> Bool {
     let now = martlet_microseconds()
-    noteIdleness(at: now)
+    recordIdleness(at: now)
     guard let idleSince else {
       if isClosingIdle { closeIdle() }
       return false
@@ -259,10 +259,10 @@ final class CurlLoop {
       if let handle = transfer.handle { recycle(handle, multi) }
       transfer.release()
     case .drained(let transfer):
-      if transfer.drained() { goOn(with: transfer) }
+      if transfer.drained() { resume(with: transfer) }
       if !transfer.life.isLingering { forget(transfer) }
     case .fed(let transfer):
-      if transfer.fed() { goOn(with: transfer) }
+      if transfer.fed() { resume(with: transfer) }
       if transfer.life.isHeld { start(transfer, multi) }
     case .closeIdle: isClosingIdle = true
     case .close: isClosing = true
@@ -274,7 +274,8 @@ final class CurlLoop {
   }
 
   /// Ends a transfer, whether or not libcurl has ended it.
-  func end(_ handle: CurlHandle, _ ending: CurlEnding, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
+  func end(_ handle: CurlHandle, _ ending: TransferCompletion, _ multi: UnsafeMutableRawPointer, isClean: Bool = false)
+  {
     guard let transfer = handle.transfer else { return }
     recycle(handle, multi, isClean: isClean)
     if transfer.completed(ending) { waiting[ObjectIdentifier(transfer)] = transfer }
@@ -285,13 +286,13 @@ final class CurlLoop {
     guard !transfer.isEnded else { return transfer.release() }
     guard transfer.isReady() else { return waiting[ObjectIdentifier(transfer)] = transfer }
     forget(transfer)
-    if !CurlLibrary.tellsBeforeSending { for socket in resting.takeSpoiled() { giveUp(socket) } }
+    if !CurlLibrary.tellsBeforeSending { for socket in resting.takeSpoiled() { abandon(socket) } }
     // A proxy's response to CONNECT cannot be guarded, so a used handle is not safe there.
     let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
     while true {
       let isNew = needsNew || free.isEmpty
       guard let handle = (isNew ? nil : free.popLast()) ?? newHandle() else {
-        exclusive.giveBack(transfer)
+        exclusive.release(transfer)
         return transfer.refuse()
       }
       if transfer.job.hasBody || CurlLibrary.readsWhilePaused {
@@ -311,8 +312,8 @@ final class CurlLoop {
       handle.transfer = nil
       handles.removeValue(forKey: handle.easy)
       guard isNew else { continue }
-      exclusive.giveBack(transfer)
-      _ = transfer.completed(CurlEnding(code: code, text: handle.error, isReused: false))
+      exclusive.release(transfer)
+      _ = transfer.completed(TransferCompletion(code: code, text: handle.error, isReused: false))
       return transfer.release()
     }
   }
@@ -336,14 +337,14 @@ final class CurlLoop {
     if let transfer {
       if handle.waitsForSharing, transfer.life.sends.count == 0 { joinable.insert(transfer.job.origin) }
       marks.forget(transfer)
-      exclusive.giveBack(transfer)
+      exclusive.release(transfer)
       if transfer.job.hasBody { uploads.remove(transfer) }
       let isReusable = isClean && transfer.life.isAlone
       let spoiled = handle.resting.flatMap {
         resting.end(
           $0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls, within: handle.proxyTLS)
       }
-      if let spoiled { giveUp(spoiled) }
+      if let spoiled { abandon(spoiled) }
       closeUnusable(handle)
     }
     _ = martlet_multi_remove(multi, handle.easy)
@@ -361,7 +362,7 @@ final class CurlLoop {
   }
 
   /// Ends a connection that is idle to libcurl, which sees the end before reusing it.
-  func giveUp(_ socket: CInt) {
+  func abandon(_ socket: CInt) {
     ignore(socket)
     martlet_replace_with_end(socket)
   }
@@ -416,7 +417,7 @@ final class CurlLoop {
       return raced(event.socket) ? () : lookups.act(on: event.socket)
     }
     guard watch.wanted != 0 else {
-      if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }
+      if let isSpoiled = resting.check(event.socket) { return isSpoiled ? abandon(event.socket) : () }
       return ignore(event.socket)
     }
     if CurlLibrary.readsWhilePaused, event.events & 4 == 0, isPaused(watch) { return actUnread(event, watch, multi) }
@@ -429,7 +430,7 @@ final class CurlLoop {
       events &= events & 4 == 0 ? (watches[event.socket]?.wanted ?? 0) & 2 : 0
     }
     if events != 0 { _ = martlet_multi_act(multi, event.socket, events) }
-    noteWrites(event)
+    recordWrites(event)
     // The socket may belong to another transfer by now.
     if metered > 0 { watches[event.socket]?.easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
   }

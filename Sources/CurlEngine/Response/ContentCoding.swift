@@ -17,7 +17,7 @@ package enum ContentCoding: String, CaseIterable {
   }
 
   /// The data after the end of a coded stream.
-  enum Sequel {
+  enum TrailingData {
     /// Another stream, which continues the body.
     case stream
     /// Meaningless bytes.
@@ -85,7 +85,7 @@ package enum ContentCoding: String, CaseIterable {
     }
   }
 
-  func sequel(_ next: UInt8) -> Sequel {
+  func sequel(_ next: UInt8) -> TrailingData {
     switch self {
     // Several members or frames are one body (RFC 1952 §2.2, RFC 8878 §3.1).
     case .gzip: mayBegin(with: next) ? .stream : .ignored

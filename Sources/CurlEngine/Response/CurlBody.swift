@@ -31,7 +31,7 @@ final class CurlBody {
   private var unread = 0
   private var taken = 0
   /// Gathers larger chunks for the reader; libcurl delivers 16 KiB at a time.
-  private var gatherer: PieceGatherer?
+  private var gatherer: ChunkAccumulator?
   /// Whether bytes arrived since the last ``flush()``.
   private(set) var isUnflushed = false
   /// The source, which outlives the body.
@@ -71,7 +71,7 @@ final class CurlBody {
     if gatherer == nil {
       // A reader that collects has its own buffer.
       if taken < Self.smallBody || stream.isCollecting { return stream.append(copying: bytes) }
-      gatherer = PieceGatherer()
+      gatherer = ChunkAccumulator()
     }
     guard let piece = gatherer?.add(bytes) else { return unread }
     // The reader may have begun to collect meanwhile.

@@ -19,7 +19,7 @@ extension CurlHandle {
   }
 
   /// Closes the connection if libcurl logs that it has dropped bytes behind a response.
-  func noteLeftovers(_ type: CInt, _ bytes: UnsafePointer<CChar>?, _ count: Int) {
+  func recordLeftovers(_ type: CInt, _ bytes: UnsafePointer<CChar>?, _ count: Int) {
     if !isMultiplexed, martlet_curl_notes_leftovers(type, bytes, count) { hasLeftovers() }
   }
 

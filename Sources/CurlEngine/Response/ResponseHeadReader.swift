@@ -54,7 +54,7 @@ package struct ResponseHeadReader {
   private var start: (status: Int, reason: String?, version: String)?
   /// The names and values of the fields, in sequence.
   private var octets: [UInt8] = []
-  private var places: [ReceivedFields.Place] = []
+  private var places: [ReceivedFields.FieldRange] = []
   private var framing = Framing()
   private var isFinal = false
   /// Whether the last trailer was kept.
@@ -215,7 +215,7 @@ package struct ResponseHeadReader {
     octets.append(contentsOf: UnsafeBufferPointer(start: line.baseAddress, count: value.upperBound))
     // The total is less than `maximumBytes`.
     places.append(
-      ReceivedFields.Place(
+      ReceivedFields.FieldRange(
         nameStart: Int32(truncatingIfNeeded: start), nameEnd: Int32(truncatingIfNeeded: start + colon),
         valueStart: Int32(truncatingIfNeeded: start + value.lowerBound),
         valueEnd: Int32(truncatingIfNeeded: start + value.upperBound)))
@@ -265,7 +265,7 @@ extension ResponseHeadReader.Head {
   func mayHaveBody(to method: String) -> Bool { method != "HEAD" && status != 204 && status != 304 }
 
   /// Determines what ends the body (RFC 9112 §6.3).
-  func bodyEnd(isHTTP1: Bool) throws(ResponseHeadReader.Problem) -> TransferLife.BodyEnd {
+  func bodyEnd(isHTTP1: Bool) throws(ResponseHeadReader.Problem) -> TransferStateMachine.BodyEnd {
     if let length = try bodyLength() { return .length(length) }
     guard isHTTP1 else { return .stream }
     return framing.hasTransferCoding ? .chunks : .connection

@@ -2,7 +2,7 @@
 ///
 /// The engine does not decide what they mean for a request.
 package enum CurlFailure: Error {
-  case ended(CurlEnding)
+  case ended(TransferCompletion)
   /// The server's response is not HTTP, or exceeds a limit.
   case violation(String, hasHead: Bool)
   /// The body is incomplete, although libcurl reports it as complete.
@@ -18,7 +18,7 @@ package enum CurlFailure: Error {
 }
 
 /// How libcurl ended a transfer, and the facts known at that time.
-package struct CurlEnding: Sendable {
+package struct TransferCompletion: Sendable {
   package var code: CInt
   /// libcurl's error text; may be empty.
   package var text: String

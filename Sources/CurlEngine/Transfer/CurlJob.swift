@@ -17,7 +17,7 @@ package struct CurlJob: Sendable {
   package let length: Int64?
   package let expectsContinue: Bool
   /// Whether it has that field although the caller did not set it.
-  package let asksLeave: Bool
+  package let addsExpect: Bool
   /// Whether the request may be sent twice (RFC 9110 §9.2.2).
   package let isIdempotent: Bool
   package let needsNewConnection: Bool
@@ -30,7 +30,7 @@ package struct CurlJob: Sendable {
 
   package init(
     origin: Origin, url: String, target: String?, method: String, lines: HeaderLines, length: Int64?,
-    expectsContinue: Bool, asksLeave: Bool, isIdempotent: Bool, needsNewConnection: Bool, isDecoded: Bool,
+    expectsContinue: Bool, addsExpect: Bool, isIdempotent: Bool, needsNewConnection: Bool, isDecoded: Bool,
     isStreamed: Bool, connectLimit: Duration?, silenceLimit: Duration?
   ) {
     self.origin = origin
@@ -41,7 +41,7 @@ package struct CurlJob: Sendable {
     self.lines = lines
     self.length = length
     self.expectsContinue = expectsContinue
-    self.asksLeave = asksLeave
+    self.addsExpect = addsExpect
     self.isIdempotent = isIdempotent
     self.needsNewConnection = needsNewConnection
     self.isDecoded = isDecoded

@@ -43,7 +43,7 @@ package protocol CurlSlot: AnyObject, Sendable {
   /// Releases the slot; calling it again does nothing.
   func release()
   /// Reports whether HTTP/2 was negotiated, so that others can share the connection.
-  func noteVersion(isMultiplexed: Bool)
+  func recordVersion(isMultiplexed: Bool)
   /// Transfers the right to a new slot; `nil` if it was released.
   ///
   /// Releasing the old slot then does nothing.

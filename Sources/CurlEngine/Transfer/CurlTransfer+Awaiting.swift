@@ -23,7 +23,7 @@ extension CurlTransfer {
   /// wait for it.
   package func startHere() -> CInt? { mailbox.start(self) }
 
-  /// Waits for the response, for ``AnswerPace/patience`` at most.
+  /// Waits for the response, for ``InlineWaitHeuristic/patience`` at most.
   package func awaitAnswer(on socket: CInt) { mailbox.awaitAnswer(to: self, on: socket) }
 
   /// Whether the caller can wait only for the server.

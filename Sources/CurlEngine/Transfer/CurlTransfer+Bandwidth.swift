@@ -7,7 +7,7 @@ import CMartletShim
 package final class CurlThrottle {
   /// The bytes that one direction may move before the next turn.
   struct Share {
-    let lane: BandwidthLane
+    let lane: RateLimiter
     /// The bytes left of a turn; negative if a chunk was larger.
     ///
     /// The next turn is then shorter.
@@ -35,7 +35,7 @@ package final class CurlThrottle {
   /// The total of the waiting time.
   fileprivate let time: ThrottledTime?
 
-  package init(down: BandwidthLane?, up: BandwidthLane?, _ time: ThrottledTime?) {
+  package init(down: RateLimiter?, up: RateLimiter?, _ time: ThrottledTime?) {
     self.down = down.map { Share(lane: $0) }
     self.up = up.map { Share(lane: $0) }
     self.time = time
@@ -63,10 +63,10 @@ extension CurlTransfer {
 
   func waitsHaveChanged() {
     sink.setPaused(life.isAtRest)
-    if life.waits.isDisjoint(with: [.down, .up]) { noteTurn() }
+    if life.waits.isDisjoint(with: [.down, .up]) { recordTurn() }
   }
 
-  private func noteTurn() {
+  private func recordTurn() {
     guard let throttle, let start = throttle.start.take() else { return }
     throttle.time?.add(microseconds: martlet_microseconds() - start)
   }
@@ -134,7 +134,7 @@ extension CurlTransfer {
   func leaveUploadThrottle() { throttle?.up?.leave(ObjectIdentifier(self)) }
 
   func leaveThrottle() {
-    noteTurn()
+    recordTurn()
     throttle?.down?.leave(ObjectIdentifier(self))
     leaveUploadThrottle()
   }

@@ -121,10 +121,10 @@ extension CurlTransfer {
   }
 
   /// Makes the loop check whether the response is complete by its length.
-  func noteLength() { if job.hasBody, life.isWhole { handle?.loop.mayBeAnswered.append(self) } }
+  func recordLength() { if job.hasBody, life.isWhole { handle?.loop.mayBeAnswered.append(self) } }
 
   func endOfResponse(_ handle: CurlHandle, isReading: Bool) -> CInt? {
-    var sight = TransferLife.Sight(isReading: isReading, chunksHaveEnded: chunks?.decisiveEnd)
+    var sight = TransferStateMachine.ConnectionSnapshot(isReading: isReading, chunksHaveEnded: chunks?.decisiveEnd)
     if body != nil, !life.isAlone {
       sight.hasSentAll = hasSentAll(handle)
       sight.isAloneOnConnection = handle.isAloneOnConnection

@@ -5,11 +5,11 @@ import Synchronization
 
 /// One exchange, from its start to its end.
 ///
-/// Events go into its ``TransferLife``, and the transfer performs the resulting actions.
+/// Events go into its ``TransferStateMachine``, and the transfer performs the resulting actions.
 ///
 /// `@unchecked Sendable`: what is not constant, locked or atomic is used only under the lock of the loop.
 package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
-  private typealias Answer = TransferAnswer<Result<CurlAnswer, any Error>, Suspension<CurlAnswer>, BodyStream>
+  private typealias Answer = TransferResult<Result<CurlResponse, any Error>, Suspension<CurlResponse>, BodyStream>
 
   private struct State {
     var answer = Answer()
@@ -25,7 +25,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   /// The share in the load of its engine, if there are several engines.
   let share: LoadShare?
   package let route: CurlRoute?
-  let sharing: CurlSharing
+  let sharing: ConnectionGroup
   /// Whether the transfer shares no HTTP/2 connection.
   let isExclusive: Bool
   package let upload: CurlUpload?
@@ -37,10 +37,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   // Under the lock of the loop, which admits one thread at a time.
   var handle: CurlHandle?
-  var life = TransferLife()
+  var life = TransferStateMachine()
   private var reader = ResponseHeadReader()
   private var connectAnswer: CurlConnectAnswer?
-  private var opened: CurlAnswer?
+  private var opened: CurlResponse?
   private(set) var body: CurlBody?
   /// Whether the transfer is in the loop's list of throttled transfers.
   var isListed = false
@@ -67,7 +67,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   package init(
     _ job: CurlJob, _ upload: CurlUpload?, _ route: CurlRoute?, _ sink: any CurlSink,
-    _ proxySink: (any CurlProxySink)?, _ sharing: CurlSharing, isExclusive: Bool, slot: any CurlSlot,
+    _ proxySink: (any CurlProxySink)?, _ sharing: ConnectionGroup, isExclusive: Bool, slot: any CurlSlot,
     throttle: CurlThrottle?, mailbox: CurlMailbox, share: LoadShare?
   ) {
     self.job = job
@@ -125,7 +125,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) { mailbox.post(.drained(self)) }
   }
 
-  package func readerHasLeft() { cancel() }
+  package func readerDidCancel() { cancel() }
 
   /// Fails the transfer, because no loop or handle is available, or because the process is exiting.
   func refuse() {
@@ -166,14 +166,14 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   // MARK: The answer
 
   /// The head of the response, once it has arrived; call it once.
-  package func value() async throws -> CurlAnswer {
+  package func value() async throws -> CurlResponse {
     try await suspend { caller in
       state.withLock { $0.answer.ask(caller) }.map { caller.resume(with: $0) }
     }
   }
 
   /// Gives the result, a response or an error, to the caller; later ones are ignored.
-  private func answer(_ answer: Result<CurlAnswer, any Error>) {
+  private func answer(_ answer: Result<CurlResponse, any Error>) {
     state.withLock { $0.answer.give(answer) }?.resume(with: answer)
   }
 
@@ -199,7 +199,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     // HTTP/1: a wait stops the upload without ending it. HTTP/2: the stream may end, because that leaves its connection
     // intact.
     if life.isUploadStopped { return life.isAlone || holdsEnd() ? .wait : .bytes(0) }
-    upload.noteAnswer()
+    upload.recordAnswer()
     guard let buffer = fitting(buffer).flatMap({ limited($0) }) else { return .wait }
     if upload.mayEnd(within: buffer.count), holdsEnd() { return .wait }
     let piece = upload.read(into: buffer)
@@ -241,7 +241,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       case .more: break
       case .interim: sink.didReceive(0, of: nil)
       case .final(let head):
-        let arrival = CurlArrival(head: head, connection: handle.connection, timing: handle.timing)
+        let arrival = ReceivedHead(head: head, connection: handle.connection, timing: handle.timing)
         handle.watchLeftovers(of: head, to: job.method)
         if head.framing.hasTransferCoding, head.mayHaveBody(to: job.method) {
           watchChunks(handle, needsEnd: head.framing.lengthCount > 0 || CurlLibrary.misreadsChunkSizes)
@@ -261,14 +261,14 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
   }
 
-  private func open(_ arrival: CurlArrival) throws(ResponseHeadReader.Problem) {
+  private func open(_ arrival: ReceivedHead) throws(ResponseHeadReader.Problem) {
     let head = arrival.head
     let isHTTP1 = head.version.utf8.starts(with: "1.".utf8)
     guard isHTTP1 || handle?.isMultiplexed != false else {
       throw ResponseHeadReader.Problem(message: "the status line has version \(head.version) on an HTTP/1.1 connection")
     }
     var decoder: ContentDecoder?
-    var end = TransferLife.BodyEnd.length(0)
+    var end = TransferStateMachine.BodyEnd.length(0)
     if head.mayHaveBody(to: job.method) {
       end = try head.bodyEnd(isHTTP1: isHTTP1)
       // A part of a coded body cannot be decoded.
@@ -286,16 +286,16 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
     life.open(end, isAlone: isHTTP1)
     if isHTTP1, let time = head.framing.idleTime { handle?.resting?.idleTime = time }
-    handle?.noteConnection()
+    handle?.recordConnection()
     sink.didReceiveHead(head.status, arrival.timing)
     let body = CurlBody(expected: life.expected, decoder: decoder, source: self)
     // The transfer has ended meanwhile; the loop will be informed.
     guard state.withLock({ $0.answer.open(body.stream) }) else { return }
     self.body = body
-    opened = CurlAnswer(arrival, body.stream, isDecoded: decoder != nil)
+    opened = CurlResponse(arrival, body.stream, isDecoded: decoder != nil)
     stopUpload(head.status)
     if head.status == 417, job.expectsContinue, upload?.isAtStart == true { life.refuseExpectation() }
-    noteLength()
+    recordLength()
   }
 
   func deliverHead() {
@@ -329,7 +329,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       case .taken:
         throttle?.received(bytes.count)
         life.receive(bytes.count)
-        noteLength()
+        recordLength()
         if unreported == 0 { handle?.loop.hasBytes(self) }
         unreported += bytes.count
         if !life.isAlone, throttle != nil || unreported >= fullBuffer { handle?.loop.holdsMore(self) }
@@ -350,7 +350,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   /// Continues after the reader has taken the available bytes; returns whether libcurl has to continue.
   func drained() -> Bool {
     guard let body, !isEnded else {
-      life.readerHasLeft()
+      life.readerDidCancel()
       return false
     }
     switch life.drained(Result { () throws(ResponseHeadReader.Problem) in try body.resume() }) {
@@ -369,10 +369,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   // MARK: The end
 
   /// Completes the transfer; returns whether bytes still wait for the reader.
-  func completed(_ ending: CurlEnding) -> Bool {
+  func completed(_ ending: TransferCompletion) -> Bool {
     share?.end()
     endTurn(isLast: true)
-    let seen = TransferLife.Circumstances(
+    let seen = TransferStateMachine.CompletionFacts(
       isTLSCut: endOfTLS != 0 && !martlet_tls_has_ended(endOfTLS), isCutOff: ending.isCutOff,
       isReset: isReset, isPending: body?.isPending == true,
       chunksHaveEnded: chunks?.decisiveEnd,
@@ -392,7 +392,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   }
 
   /// Adds to libcurl's end what the transfer knows.
-  private func withFacts(_ ending: CurlEnding) -> CurlEnding {
+  private func withFacts(_ ending: TransferCompletion) -> TransferCompletion {
     var ending = ending
     ending.hasConnected = life.sends.count > 0
     ending.hasMoved = reader.hasBytes
@@ -408,7 +408,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   }
 
   /// Makes the last 401 of an authentication the response, without a body.
-  private func decide(_ arrival: CurlArrival) {
+  private func decide(_ arrival: ReceivedHead) {
     do { try open(arrival) } catch { violate(error) }
     deliverHead()
     if let problem = life.problem { fail(problem) } else if let body, end() != nil { body.stream.finish() }

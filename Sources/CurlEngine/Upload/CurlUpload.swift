@@ -65,7 +65,7 @@ package final class CurlUpload: @unchecked Sendable {
   }
 
   /// Sets the callback for a server that does not respond to `Expect` in time.
-  package func asksLeave(onSilence: @escaping @Sendable () -> Void) { self.onSilence = onSilence }
+  package func addsExpect(onSilence: @escaping @Sendable () -> Void) { self.onSilence = onSilence }
 
   /// Whether the bytes never have to be waited for.
   var isInMemory: Bool { if case .data = source, case nil = onSilence { true } else { false } }
@@ -76,7 +76,7 @@ package final class CurlUpload: @unchecked Sendable {
   package var isUnread: Bool { !wasRead.load(ordering: .acquiring) }
 
   /// Notes that libcurl requests bytes, after `100 Continue` or its timeout.
-  func noteAnswer() {
+  func recordAnswer() {
     wasRead.store(true, ordering: .releasing)
     guard let askedAt = askedAt.take() else { return }
     if martlet_microseconds() - askedAt >= Self.leavePatience { onSilence?() }

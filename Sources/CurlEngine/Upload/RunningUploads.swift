@@ -2,13 +2,13 @@
 struct RunningUploads {
   private static let shortestInterval: Int64 = 5_000
 
-  private var running: [(transfer: CurlTransfer, pace: UploadPace)] = []
+  private var running: [(transfer: CurlTransfer, pace: UploadProgressMonitor)] = []
   var isEmpty: Bool { running.isEmpty }
   /// The time of the next check, in microseconds.
   private(set) var time: Int64?
 
   mutating func add(_ transfer: CurlTransfer, at now: Int64) {
-    running.append((transfer, UploadPace()))
+    running.append((transfer, UploadProgressMonitor()))
     if let interval = Self.interval(transfer) { time = min(time ?? .max, now + interval) }
   }
 
@@ -17,7 +17,7 @@ struct RunningUploads {
     if running.isEmpty { time = nil }
   }
 
-  mutating func look(at now: Int64, _ body: (CurlTransfer, inout UploadPace) -> Void) {
+  mutating func look(at now: Int64, _ body: (CurlTransfer, inout UploadProgressMonitor) -> Void) {
     time = running.compactMap { Self.interval($0.transfer) }.min().map { now + $0 }
     for index in running.indices { body(running[index].transfer, &running[index].pace) }
   }

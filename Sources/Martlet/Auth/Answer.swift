@@ -46,7 +46,8 @@ final class Answer: Sendable {
 
   /// Creates the answer to a challenge; `nil` if the credential does not support its scheme.
   init?(
-    _ credential: Credential, to offer: Offer, isStored: Bool = false, counts: NonceCounts, at place: AuthState.Place
+    _ credential: Credential, to offer: Offer, isStored: Bool = false, counts: NonceCounts,
+    at place: AuthState.AuthorityScope
   ) {
     guard credential.schemes.contains(offer.scheme) else { return nil }
     self.credential = credential

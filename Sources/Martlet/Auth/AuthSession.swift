@@ -10,10 +10,10 @@ final class AuthSession: Sendable {
   @TaskLocal static var answering: [ObjectIdentifier] = []
 
   typealias Sent = AuthState.Sent
-  typealias Flight = AuthState.Flight
+  typealias PendingAuthentication = AuthState.PendingAuthentication
 
   /// The origin and the call of a request.
-  struct Visit: Sendable {
+  struct Target: Sendable {
     let origin: Origin
     let call: any RunningCall
     let abortSource: AbortSource
@@ -45,10 +45,10 @@ final class AuthSession: Sendable {
   /// Whether to store credentials once accepted: not those set in code, and not tokens, which are stored before their use.
   private var storesAccepted: Bool { !isToken && (authenticator as? CredentialAuthenticator)?.isFixed != true }
 
-  private func key(_ visit: Visit, _ realm: String?) -> AuthState.Key {
+  private func key(_ visit: Target, _ realm: String?) -> AuthState.Key {
     // A token comes from the program and is independent of the partition: one renewal serves all requests.
     let authority = isToken ? "" : visit.authority
-    let place = AuthState.Place(origin: sharedName == nil ? visit.origin : nil, authority: authority)
+    let place = AuthState.AuthorityScope(origin: sharedName == nil ? visit.origin : nil, authority: authority)
     return AuthState.Key(place: place, realm: isToken ? nil : realm)
   }
 
@@ -63,14 +63,15 @@ final class AuthSession: Sendable {
   /// Returns the credential that a request is first sent with.
   ///
   /// Throws `authenticationFailed` if a rejected or expired token could not be replaced, or the store cannot be read.
-  func first(_ visit: Visit) async throws -> Sent {
+  func first(_ visit: Target) async throws -> Sent {
     try await askStoreForToken(visit)
     let key = key(visit, nil)
     var (sent, flight) = state.withLock { $0.first(key, of: visit.call.id) }
     if let flight { return try await wait(for: flight, visit) }
     if sent.answer == nil {
-      let credential = authenticator.unaskedCredential(for: ProtectionSpace(visit.origin, realm: nil, isProxy: isProxy))
-      if let credential, credential.isSentUnasked { sent.answer = Answer(unasked: credential) }
+      let credential = authenticator.preemptiveCredential(
+        for: ProtectionSpace(visit.origin, realm: nil, isProxy: isProxy))
+      if let credential, credential.isPreemptive { sent.answer = Answer(unasked: credential) }
     }
     let now = visit.call.date
     guard isToken, let old = sent.answer, old.credential.isExpired(at: now) else { return sent }
@@ -85,7 +86,7 @@ final class AuthSession: Sendable {
   }
 
   /// Loads a stored token, which takes precedence over the initial one, because that may be older.
-  private func askStoreForToken(_ visit: Visit) async throws {
+  private func askStoreForToken(_ visit: Target) async throws {
     guard isToken, let store = visit.store, !state.withLock({ $0.hasAskedStore }) else { return }
     let space = storedSpace(visit.origin, nil)
     let found: Credential?
@@ -102,7 +103,7 @@ final class AuthSession: Sendable {
 
   // MARK: After a response
 
-  func accepted(_ sent: Sent, _ headers: HTTPHeaders, _ visit: Visit) async {
+  func accepted(_ sent: Sent, _ headers: HTTPHeaders, _ visit: Target) async {
     guard let answer = sent.answer else { return }
     answer.digest?.takeNext(from: headers, isProxy: isProxy)
     let key = key(visit, answer.realm)
@@ -112,7 +113,7 @@ final class AuthSession: Sendable {
   }
 
   /// Keeps a credential for the next attempt of its call: the server has neither accepted nor rejected it.
-  func undecided(_ sent: Sent, _ visit: Visit) {
+  func undecided(_ sent: Sent, _ visit: Target) {
     guard let answer = sent.answer else { return }
     let key = key(visit, answer.realm)
     state.withLock { $0.keep(answer, key, of: visit.call.id, stamp: sent.stamp) }
@@ -122,7 +123,7 @@ final class AuthSession: Sendable {
   ///
   /// A failure does not fail this response; it only means that the authenticator is called again next time.
   @inline(never) private func keep(
-    _ credential: Credential, for space: ProtectionSpace, in store: any CredentialStore, _ visit: Visit
+    _ credential: Credential, for space: ProtectionSpace, in store: any CredentialStore, _ visit: Target
   ) async {
     do {
       try await withAbort(visit.abortSource) { try await store.set(credential, for: space) }
@@ -136,7 +137,7 @@ final class AuthSession: Sendable {
   /// Calls the authenticator if necessary. `sent` is the credential that the request had, and `uses` counts the
   /// requests by scheme.
   func step(
-    after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationScheme: Int], _ visit: Visit
+    after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationScheme: Int], _ visit: Target
   ) -> AuthState.Step {
     var challenges = Challenge.parse(headers[wires: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
     // Some servers name other schemes when they reject a token.
@@ -175,7 +176,7 @@ final class AuthSession: Sendable {
     authenticator.schemes.filter { !isProxy || $0 == .digest || $0 == .basic }
   }
 
-  private func step(toward offer: Offer, after request: Sent, _ visit: Visit) -> AuthState.Step {
+  private func step(toward offer: Offer, after request: Sent, _ visit: Target) -> AuthState.Step {
     let key = key(visit, offer.realm)
     let sent = request.answer
     // A credential for another realm does not count as rejected in this one.
@@ -199,10 +200,11 @@ final class AuthSession: Sendable {
   // MARK: The question
 
   private func ask(
-    _ challenge: AuthenticationChallenge, _ offer: Offer, _ flight: Flight, _ key: AuthState.Key, isStored: Bool,
-    _ visit: Visit
+    _ challenge: AuthenticationChallenge, _ offer: Offer, _ flight: PendingAuthentication, _ key: AuthState.Key,
+    isStored: Bool,
+    _ visit: Target
   ) {
-    let (store, timeline, limit) = (visit.store, visit.call.timeline, authenticator.answerLimit)
+    let (store, timeline, limit) = (visit.store, visit.call.timeline, authenticator.timeout)
     let space = storedSpace(visit.origin, challenge.realm)
     let onLoss: @Sendable (String) -> Void = { [weak call = visit.call] in call?.report(.credentialNotStored($0)) }
     // An unstructured task: if the first request is cancelled, the others still wait for the credential.
@@ -236,7 +238,7 @@ final class AuthSession: Sendable {
 
   private func answer(
     _ challenge: AuthenticationChallenge, _ offer: Offer, _ space: ProtectionSpace, _ store: (any CredentialStore)?,
-    isStored: Bool, at place: AuthState.Place, _ onLoss: @Sendable (String) -> Void
+    isStored: Bool, at place: AuthState.AuthorityScope, _ onLoss: @Sendable (String) -> Void
   ) async throws -> Answer? {
     let counts = state.withLock { $0.counts }
     if let store, storesAccepted {
@@ -259,7 +261,7 @@ final class AuthSession: Sendable {
   }
 
   /// Waits for the credential until the call ends.
-  func wait(for flight: Flight, _ visit: Visit) async throws -> Sent {
+  func wait(for flight: PendingAuthentication, _ visit: Target) async throws -> Sent {
     visit.call.report(.waiting(.credential))
     defer { visit.call.report(.running) }
     return try await withAbort(visit.abortSource) { try await flight.result.value() }

@@ -13,7 +13,7 @@ import MartletBase
 /// the newest credential.
 struct AuthState {
   /// An origin and the authority that vouches for it; `nil` means all origins.
-  struct Place: Hashable {
+  struct AuthorityScope: Hashable {
     let origin: Origin?
     /// See ``NetworkPartition/authority``.
     let authority: String
@@ -21,7 +21,7 @@ struct AuthState {
 
   /// A protection space; `nil` means all origins or all realms.
   struct Key: Hashable {
-    let place: Place
+    let place: AuthorityScope
     let realm: String?
   }
 
@@ -32,7 +32,7 @@ struct AuthState {
   }
 
   /// A pending call of the authenticator, and the result that requests wait for.
-  final class Flight: Sendable {
+  final class PendingAuthentication: Sendable {
     let result = Promise<Sent>()
     let abortSource = AbortSource()
   }
@@ -41,8 +41,8 @@ struct AuthState {
     case deliver
     case fail(HTTPError)
     case send(Sent)
-    case wait(Flight)
-    case ask(Flight, failures: Int)
+    case wait(PendingAuthentication)
+    case ask(PendingAuthentication, failures: Int)
   }
 
   private struct Space {
@@ -59,7 +59,7 @@ struct AuthState {
   /// The answer of one call at one origin.
   private struct Pending: Hashable {
     let call: RequestID
-    let place: Place
+    let place: AuthorityScope
   }
 
   /// Whether one token serves all realms.
@@ -68,12 +68,12 @@ struct AuthState {
   private var stamp = 0
   /// The stamp of the last sign-out; answers from before it are discarded.
   private var signedOutAt = 0
-  private var flights: [Key: Flight] = [:]
+  private var flights: [Key: PendingAuthentication] = [:]
   private var spaces = RecentTable<Key, Space>(limit: 64)
   /// The answers to send preemptively, by origin.
-  private var current = RecentTable<Place, (answer: Answer, stamp: Int)>(limit: 256)
+  private var current = RecentTable<AuthorityScope, (answer: Answer, stamp: Int)>(limit: 256)
   /// The strength of the strongest scheme that was accepted, by origin.
-  private var strongest = RecentTable<Place, Int>(limit: 256)
+  private var strongest = RecentTable<AuthorityScope, Int>(limit: 256)
   /// The answers with renewed nonces.
   ///
   /// Several requests may receive the same new nonce, and then share the answer.
@@ -88,7 +88,7 @@ struct AuthState {
   init(isToken: Bool, counts: NonceCounts = NonceCounts()) { (self.isToken, self.counts) = (isToken, counts) }
 
   /// The answer to send with a request of a call, and the pending question about it, if any.
-  func first(_ key: Key, of call: RequestID) -> (Sent, Flight?) {
+  func first(_ key: Key, of call: RequestID) -> (Sent, PendingAuthentication?) {
     let answer = current[key.place]?.answer ?? pending[Pending(call: call, place: key.place)]
     // A token with a pending question was rejected or has expired, so sending it is useless.
     return (Sent(answer: answer, stamp: stamp), isToken ? flights[key] : nil)
@@ -140,7 +140,7 @@ struct AuthState {
     }
     if isRefused, isCurrent, !isToken { current[key.place] = nil }
     if let flight = flights[key] { return .wait(flight) }
-    let flight = Flight()
+    let flight = PendingAuthentication()
     flights[key] = flight
     var space = spaces[key] ?? Space()
     if isRefused { space.failures += 1 }
@@ -168,7 +168,7 @@ struct AuthState {
   }
 
   /// Ends a question, and returns the stamp of its outcome.
-  mutating func finish(_ flight: Flight, _ key: Key, _ result: Result<Answer?, HTTPError>) -> Int {
+  mutating func finish(_ flight: PendingAuthentication, _ key: Key, _ result: Result<Answer?, HTTPError>) -> Int {
     // A sign-out has removed the question.
     guard flights[key] === flight else { return stamp }
     flights[key] = nil
@@ -181,7 +181,7 @@ struct AuthState {
   }
 
   /// Forgets all state, and returns the pending questions.
-  mutating func signOut() -> [Flight] {
+  mutating func signOut() -> [PendingAuthentication] {
     let ended = Array(flights.values)
     let next = stamp + 1
     self = AuthState(isToken: isToken, counts: counts)

@@ -17,15 +17,15 @@ public protocol Authenticator: Sendable {
   ///
   /// Requests still waiting after it fail with ``HTTPError/Kind/authenticationFailed``. The time limits of each waiting
   /// request apply as well.
-  var answerLimit: Duration { get }
+  var timeout: Duration { get }
 
   /// The credential to send preemptively, before a challenge; none by default.
   ///
   /// Called for each request until a credential has been accepted, so it must return quickly.
   ///
   /// - Parameter space: The protection space; its realm is not known yet.
-  /// - Returns: A credential whose ``Credential/isSentUnasked`` is true, or `nil`.
-  func unaskedCredential(for space: ProtectionSpace) -> Credential?
+  /// - Returns: A credential whose ``Credential/isPreemptive`` is true, or `nil`.
+  func preemptiveCredential(for space: ProtectionSpace) -> Credential?
 
   /// Answers a challenge.
   ///
@@ -44,9 +44,9 @@ public protocol Authenticator: Sendable {
 extension Authenticator {
   public var schemes: [AuthenticationScheme] { [.digest, .bearer, .basic] }
 
-  public var answerLimit: Duration { .seconds(30) }
+  public var timeout: Duration { .seconds(30) }
 
-  public func unaskedCredential(for space: ProtectionSpace) -> Credential? { nil }
+  public func preemptiveCredential(for space: ProtectionSpace) -> Credential? { nil }
 
   public func signOut() async {}
 }

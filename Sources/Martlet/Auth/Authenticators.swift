@@ -96,7 +96,7 @@ public struct Authenticators: Sendable {
 
 /// The origins, or the proxy, that a credential is restricted to.
 public struct OriginPattern: Sendable, Hashable {
-  private enum Place: Sendable, Hashable {
+  private enum AuthenticatorKey: Sendable, Hashable {
     case baseURL
     case origin(Origin)
     case host(Origin)
@@ -106,7 +106,7 @@ public struct OriginPattern: Sendable, Hashable {
     case invalid(InvalidInput)
   }
 
-  private let place: Place
+  private let place: AuthenticatorKey
 
   /// The origin of ``HTTPClient/Configuration/baseURL``.
   public static let baseURL = OriginPattern(place: .baseURL)
@@ -114,7 +114,7 @@ public struct OriginPattern: Sendable, Hashable {
   /// All origins and proxies.
   ///
   /// Only for authenticators that check the origin of a challenge, such as
-  /// ``Authenticator/ask(schemes:answerLimit:_:)``. A fixed credential makes every request throw
+  /// ``Authenticator/ask(schemes:timeout:_:)``. A fixed credential makes every request throw
   /// ``HTTPError/Kind/invalidRequest``.
   public static let everywhere = OriginPattern(place: .everywhere)
 

@@ -18,17 +18,17 @@ public struct Credential: Sendable, Hashable {
   ///
   /// `false` by default for a password, which is sent only after a server's first challenge, and preemptively from then
   /// on. `true` by default for a token, because servers rarely challenge for one.
-  public var isSentUnasked: Bool
+  public var isPreemptive: Bool
 
   /// A user name and a password, for Basic and Digest.
   ///
   /// - Parameters:
   ///   - user: The user name; for Basic, without a colon (RFC 7617 §2).
   ///   - password: The password.
-  ///   - isSentUnasked: Whether Basic is sent before a challenge.
+  ///   - isPreemptive: Whether Basic is sent before a challenge.
   /// - Returns: The credential.
-  public static func user(_ user: String, password: String, isSentUnasked: Bool = false) -> Credential {
-    Credential(secret: .password(user: user, password), isSentUnasked: isSentUnasked)
+  public static func user(_ user: String, password: String, isPreemptive: Bool = false) -> Credential {
+    Credential(secret: .password(user: user, password), isPreemptive: isPreemptive)
   }
 
   /// A bearer token (RFC 6750).
@@ -37,12 +37,12 @@ public struct Credential: Sendable, Hashable {
   ///   - token: The token: visible ASCII without blanks.
   ///   - refreshToken: The refresh token (RFC 6749 §1.5).
   ///   - expires: The expiration date. From ten seconds before it, the token is refreshed before a request is sent.
-  ///   - isSentUnasked: Whether the token is sent before a challenge.
+  ///   - isPreemptive: Whether the token is sent before a challenge.
   /// - Returns: The credential.
   public static func token(
-    _ token: String, refreshToken: String? = nil, expires: Date? = nil, isSentUnasked: Bool = true
+    _ token: String, refreshToken: String? = nil, expires: Date? = nil, isPreemptive: Bool = true
   ) -> Credential {
-    Credential(secret: .token(token, refresh: refreshToken, expires: expires), isSentUnasked: isSentUnasked)
+    Credential(secret: .token(token, refresh: refreshToken, expires: expires), isPreemptive: isPreemptive)
   }
 
   /// An account of a Windows domain, for NTLM only.
@@ -62,7 +62,7 @@ public struct Credential: Sendable, Hashable {
   ) -> Credential {
     Credential(
       secret: .account(user: user, password: password, domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS),
-      isSentUnasked: false)
+      isPreemptive: false)
   }
 
   /// The Kerberos ticket of the process's user, as from `kinit`, for Negotiate only.
@@ -71,7 +71,7 @@ public struct Credential: Sendable, Hashable {
   ///   use the connection.
   /// - Returns: The credential.
   public static func ticket(isAllowedWithoutTLS: Bool = false) -> Credential {
-    Credential(secret: .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS), isSentUnasked: false)
+    Credential(secret: .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS), isPreemptive: false)
   }
 
   /// The user name, or `nil` for a credential without one.
@@ -94,7 +94,7 @@ public struct Credential: Sendable, Hashable {
   public var domain: String? { if case .account(_, _, let domain, _) = secret { domain } else { nil } }
 
   /// Whether the credential is a Kerberos ticket.
-  public var isTicket: Bool { if case .ticket = secret { true } else { false } }
+  public var isKerberosTicket: Bool { if case .ticket = secret { true } else { false } }
 
   /// Whether the credential may be used for NTLM and Negotiate over http.
   public var isAllowedWithoutTLS: Bool {

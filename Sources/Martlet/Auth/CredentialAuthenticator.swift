@@ -2,36 +2,36 @@ import MartletBase
 
 /// Answers challenges with a fixed credential, or with the result of a closure.
 ///
-/// Created by ``Authenticator/basic(user:password:isSentUnasked:)`` and similar methods.
+/// Created by ``Authenticator/basic(user:password:isPreemptive:)`` and similar methods.
 public final class CredentialAuthenticator: Authenticator {
   /// Returns the credential for a challenge, or `nil` to give up.
   ///
   /// An error that it throws fails the waiting requests.
-  public typealias Ask = @Sendable (AuthenticationChallenge) async throws -> Credential?
+  public typealias CredentialProvider = @Sendable (AuthenticationChallenge) async throws -> Credential?
 
   /// The supported schemes.
   public let schemes: [AuthenticationScheme]
   /// The longest wait for the closure.
-  public let answerLimit: Duration
+  public let timeout: Duration
 
   private let credential: Locked<Credential?>
-  private let ask: Ask?
+  private let ask: CredentialProvider?
 
   init(
-    _ credential: Credential? = nil, schemes: [AuthenticationScheme]? = nil, answerLimit: Duration = .seconds(30),
-    _ ask: Ask? = nil
+    _ credential: Credential? = nil, schemes: [AuthenticationScheme]? = nil, timeout: Duration = .seconds(30),
+    _ ask: CredentialProvider? = nil
   ) {
     self.credential = Locked(credential)
     self.schemes = schemes ?? credential?.schemes ?? [.digest, .bearer, .basic]
-    self.answerLimit = answerLimit
+    self.timeout = timeout
     self.ask = ask
   }
 
   var isFixed: Bool { ask == nil }
 
   /// The credential to send preemptively, or `nil`.
-  public func unaskedCredential(for space: ProtectionSpace) -> Credential? {
-    guard let credential = credential.withLock({ $0 }), credential.isSentUnasked else { return nil }
+  public func preemptiveCredential(for space: ProtectionSpace) -> Credential? {
+    guard let credential = credential.withLock({ $0 }), credential.isPreemptive else { return nil }
     // Digest needs the server's nonce first, and must not become Basic.
     return schemes.contains(credential.token == nil ? .basic : .bearer) ? credential : nil
   }
@@ -71,10 +71,10 @@ extension Authenticator where Self == CredentialAuthenticator {
   /// - Parameters:
   ///   - user: The user name, without a colon.
   ///   - password: The password.
-  ///   - isSentUnasked: Whether they are sent before a challenge; `false` by default.
+  ///   - isPreemptive: Whether they are sent before a challenge; `false` by default.
   /// - Returns: The authenticator.
-  public static func basic(user: String, password: String, isSentUnasked: Bool = false) -> CredentialAuthenticator {
-    CredentialAuthenticator(.user(user, password: password, isSentUnasked: isSentUnasked), schemes: [.basic])
+  public static func basic(user: String, password: String, isPreemptive: Bool = false) -> CredentialAuthenticator {
+    CredentialAuthenticator(.user(user, password: password, isPreemptive: isPreemptive), schemes: [.basic])
   }
 
   /// A user name and a password for Digest only (RFC 7616).
@@ -126,13 +126,13 @@ extension Authenticator where Self == CredentialAuthenticator {
   /// - Parameters:
   ///   - schemes: The supported schemes; Digest, Bearer and Basic by default. Of those that a server offers, the
   ///     closure is asked for the strongest.
-  ///   - answerLimit: The longest wait for the closure; 5 minutes by default.
+  ///   - timeout: The longest wait for the closure; 5 minutes by default.
   ///   - ask: Receives the challenge, and returns the credential, or `nil` to give up.
   /// - Returns: The authenticator.
   public static func ask(
-    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], answerLimit: Duration = .seconds(300),
-    _ ask: @escaping CredentialAuthenticator.Ask
+    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], timeout: Duration = .seconds(300),
+    _ ask: @escaping CredentialAuthenticator.CredentialProvider
   ) -> CredentialAuthenticator {
-    CredentialAuthenticator(schemes: schemes, answerLimit: answerLimit, ask)
+    CredentialAuthenticator(schemes: schemes, timeout: timeout, ask)
   }
 }

@@ -13,9 +13,9 @@ struct CredentialRecord: Codable {
   var refreshToken: String?
   /// Seconds since 1970.
   var expires: Double?
-  var isSentUnasked: Bool
+  var isPreemptive: Bool
   var domain: String?
-  var isTicket: Bool?
+  var isKerberosTicket: Bool?
   var isAllowedWithoutTLS: Bool?
 
   init(_ credential: Credential, for space: ProtectionSpace) {
@@ -29,9 +29,9 @@ struct CredentialRecord: Codable {
     token = credential.token
     refreshToken = credential.refreshToken
     expires = credential.expires?.timeIntervalSince1970
-    isSentUnasked = credential.isSentUnasked
+    isPreemptive = credential.isPreemptive
     domain = credential.domain
-    isTicket = credential.isTicket ? true : nil
+    isKerberosTicket = credential.isKerberosTicket ? true : nil
     isAllowedWithoutTLS = credential.isAllowedWithoutTLS ? true : nil
   }
 
@@ -43,14 +43,14 @@ struct CredentialRecord: Codable {
     if let token {
       return .token(
         token, refreshToken: refreshToken, expires: expires.map { Date(timeIntervalSince1970: $0) },
-        isSentUnasked: isSentUnasked)
+        isPreemptive: isPreemptive)
     }
     let isAllowedWithoutTLS = isAllowedWithoutTLS ?? false
-    if isTicket == true { return .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS) }
+    if isKerberosTicket == true { return .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS) }
     if let domain {
       return .user(
         user ?? "", password: password ?? "", domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS)
     }
-    return .user(user ?? "", password: password ?? "", isSentUnasked: isSentUnasked)
+    return .user(user ?? "", password: password ?? "", isPreemptive: isPreemptive)
   }
 }

@@ -6,14 +6,14 @@ import Foundation
 /// Challenges that repeat a nonce continue its count: otherwise a server takes the next request for a replay.
 final class NonceCounts: Sendable {
   private struct Key: Hashable {
-    let place: AuthState.Place?
+    let place: AuthState.AuthorityScope?
     let nonce: String
   }
 
   private let counts = Locked(RecentTable<Key, UInt32>(limit: 256))
 
   /// Counts a request, and returns its number.
-  func next(_ nonce: String, at place: AuthState.Place?) -> UInt32 {
+  func next(_ nonce: String, at place: AuthState.AuthorityScope?) -> UInt32 {
     counts.withLock { counts in
       let key = Key(place: place, nonce: nonce)
       // Servers send `stale` long before the count overflows.
@@ -41,12 +41,12 @@ final class DigestSession: Sendable {
 
   private let state: Locked<State>
   private let counts: NonceCounts
-  private let place: AuthState.Place?
+  private let place: AuthState.AuthorityScope?
 
   /// Normalizes the credentials to NFC, with which the server compares (RFC 7616 §4).
   init(
     _ challenge: DigestChallenge, user: String, password: String, clientNonce: String = newClientNonce(),
-    counts: NonceCounts = NonceCounts(), at place: AuthState.Place? = nil
+    counts: NonceCounts = NonceCounts(), at place: AuthState.AuthorityScope? = nil
   ) {
     self.challenge = challenge
     (self.counts, self.place) = (counts, place)

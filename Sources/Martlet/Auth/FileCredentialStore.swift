@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// Credentials in a file that only its owner can read (mode 0600).

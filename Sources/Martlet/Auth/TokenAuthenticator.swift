@@ -11,14 +11,14 @@ public final class TokenAuthenticator: Authenticator {
   public typealias Refresh = @Sendable (_ old: Credential?) async throws -> Credential?
 
   /// The longest wait for a new token.
-  public let answerLimit: Duration
+  public let timeout: Duration
 
   private let first: Locked<Credential?>
   private let refresh: Refresh
 
-  init(_ token: Credential?, answerLimit: Duration, refresh: @escaping Refresh) {
+  init(_ token: Credential?, timeout: Duration, refresh: @escaping Refresh) {
     first = Locked(token)
-    self.answerLimit = answerLimit
+    self.timeout = timeout
     self.refresh = refresh
   }
 
@@ -26,7 +26,7 @@ public final class TokenAuthenticator: Authenticator {
   public var schemes: [AuthenticationScheme] { [.bearer] }
 
   /// The initial token, or `nil`.
-  public func unaskedCredential(for space: ProtectionSpace) -> Credential? { first.withLock { $0 } }
+  public func preemptiveCredential(for space: ProtectionSpace) -> Credential? { first.withLock { $0 } }
 
   /// Refreshes the token.
   public func respond(to challenge: AuthenticationChallenge) async throws -> Credential? {
@@ -61,6 +61,6 @@ extension Authenticator where Self == TokenAuthenticator {
   public static func oauth2(
     _ token: Credential? = nil, refreshLimit: Duration = .seconds(30), refresh: @escaping TokenAuthenticator.Refresh
   ) -> TokenAuthenticator {
-    TokenAuthenticator(token, answerLimit: refreshLimit, refresh: refresh)
+    TokenAuthenticator(token, timeout: refreshLimit, refresh: refresh)
   }
 }

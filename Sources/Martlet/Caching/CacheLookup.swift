@@ -62,12 +62,12 @@ struct CacheCandidate: Sendable {
     let body: CachedBody
   }
 
-  let shelf: any CacheShelf
+  let shelf: any CacheStorage
   let key: CacheKey
   private var parts: Boxed<Parts>
 
   /// `nil` if the record has no response.
-  init?(_ shelf: any CacheShelf, _ key: CacheKey, _ record: CacheRecord) {
+  init?(_ shelf: any CacheStorage, _ key: CacheKey, _ record: CacheRecord) {
     guard let entry = record.entry else { return nil }
     (self.shelf, self.key) = (shelf, key)
     parts = Boxed(Parts(entry: entry, index: record.index, body: record.body))
@@ -86,7 +86,7 @@ struct CacheCandidate: Sendable {
   }
 }
 
-extension CacheShelf {
+extension CacheStorage {
   /// The stored responses for a query's URL and owner.
   func candidates(_ query: CacheQuery) async throws -> [CacheCandidate] {
     guard !isSurelyEmpty else { return [] }

@@ -46,7 +46,7 @@ enum CachedBody: Sendable {
 }
 
 /// A storage backend of a cache, without caching rules.
-protocol CacheShelf: AnyObject, Sendable {
+protocol CacheStorage: AnyObject, Sendable {
   /// The maximum size of a body.
   var maximumBodyBytes: Int64 { get }
 

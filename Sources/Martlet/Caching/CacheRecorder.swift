@@ -12,10 +12,10 @@ final class CacheRecorder: Sendable {
     var sink: DiskSink?
   }
 
-  private let shelf: any CacheShelf
+  private let shelf: any CacheStorage
   private let commit: @Sendable (CachedBody) async throws -> Bool
   private let report: @Sendable (String) -> Void
-  private let lease: CacheFlights.Lease?
+  private let lease: RequestCoalescer.Lease?
   /// `nil` while a chunk is written, which happens outside the lock, and after the end.
   private let state = Locked<State?>(State())
 
@@ -27,7 +27,7 @@ final class CacheRecorder: Sendable {
   /// `commit` stores a complete body, or returns `false` for one that may be truncated. `report` receives the error that
   /// prevents the storing.
   init(
-    _ shelf: any CacheShelf, _ lease: CacheFlights.Lease?,
+    _ shelf: any CacheStorage, _ lease: RequestCoalescer.Lease?,
     commit: @escaping @Sendable (CachedBody) async throws -> Bool, report: @escaping @Sendable (String) -> Void
   ) {
     self.shelf = shelf
@@ -36,7 +36,7 @@ final class CacheRecorder: Sendable {
     self.report = report
   }
 
-  deinit { giveUp() }
+  deinit { abandon() }
 
   /// Takes the next chunk; called by one reader, sequentially.
   func take(_ piece: Data) {
@@ -73,7 +73,7 @@ final class CacheRecorder: Sendable {
   }
 
   /// Discards the body, because it is not read to its end.
-  func giveUp() {
+  func abandon() {
     guard state.withLock({ $0.take() }) != nil else { return }
     lease?.end(.left)
   }
@@ -108,7 +108,7 @@ extension ResponseBody {
             return piece
           }
         } catch {
-          recorder.giveUp()
+          recorder.abandon()
           throw error
         }
         await recorder.finish()

@@ -16,7 +16,8 @@ enum CacheRules {
 
   /// Why a response was not stored.
   enum Refusal: String, Error, ExplainedReason {
-    case neverWrite, status, requestForbids, responseForbids, variesByEverything, saysNothing, useless, unknownPart
+    case neverWrite, status, requestForbids, responseForbids, variesByEverything, notExplicitlyCacheable, notReusable,
+      unknownPart
     case failure, lessThanStored
 
     var wording: Explanation.Wording {
@@ -26,8 +27,8 @@ enum CacheRules {
       case .requestForbids: (rawValue, "the request has no-store")
       case .responseForbids: (rawValue, "it has no-store")
       case .variesByEverything: (rawValue, "it varies by everything (Vary: *)")
-      case .saysNothing: (rawValue, "nothing says that it may be stored")
-      case .useless: (rawValue, "it has neither a lifetime nor a validator")
+      case .notExplicitlyCacheable: (rawValue, "nothing says that it may be stored")
+      case .notReusable: (rawValue, "it has neither a lifetime nor a validator")
       case .unknownPart: (rawValue, "it is partial, without a usable Content-Range")
       case .failure: (rawValue, "it was truncated, too large, or could not be written")
       case .lessThanStored: (rawValue, "more of the same representation is stored already")
@@ -58,7 +59,9 @@ enum CacheRules {
     if Selection.names(headers) == nil { return .variesByEverything }
     let isExplicit =
       control.has("public") || control.has("private") || control.has("max-age") || headers.contains("Expires")
-    guard isExplicit || isHeuristicallyCacheable(status) || ignoresServer && status == 200 else { return .saysNothing }
+    guard isExplicit || isHeuristicallyCacheable(status) || ignoresServer && status == 200 else {
+      return .notExplicitlyCacheable
+    }
     return nil
   }
 

@@ -13,17 +13,17 @@ public import Foundation
 /// ```
 public final class ResponseCache: Sendable {
   /// The backend for responses that may outlive the process.
-  let permanent: any CacheShelf
+  let permanent: any CacheStorage
   /// The backend for responses that end with the process; the same one if none outlives it.
-  let session: any CacheShelf
+  let session: any CacheStorage
   let isOff: Bool
-  let flights = CacheFlights()
+  let flights = RequestCoalescer()
   /// The keys of responses that are being revalidated in the background.
-  let refreshing = Locked<Set<CacheFlights.Key>>([])
+  let refreshing = Locked<Set<RequestCoalescer.Key>>([])
   /// The key of ``digest(_:)``, which makes digests useless to other processes.
   private let salt = (UInt64.random(in: 0...UInt64.max), UInt64.random(in: 0...UInt64.max))
 
-  init(permanent: any CacheShelf, session: any CacheShelf, isOff: Bool = false) {
+  init(permanent: any CacheStorage, session: any CacheStorage, isOff: Bool = false) {
     self.permanent = permanent
     self.session = session
     self.isOff = isOff
@@ -35,7 +35,7 @@ public final class ResponseCache: Sendable {
   ///   response may use a quarter of it.
   /// - Returns: An empty cache.
   public static func memory(bytes: Int = 8 << 20) -> ResponseCache {
-    let shelf = MemoryShelf(limit: Int64(bytes))
+    let shelf = MemoryStorage(limit: Int64(bytes))
     return ResponseCache(permanent: shelf, session: shelf)
   }
 
@@ -56,8 +56,8 @@ public final class ResponseCache: Sendable {
   /// - Returns: The cache.
   public static func disk(_ directory: URL, bytes: Int = 256 << 20) -> ResponseCache {
     ResponseCache(
-      permanent: DiskShelf(path: directory.path(percentEncoded: false), limit: Int64(bytes)),
-      session: MemoryShelf(limit: sessionBytes))
+      permanent: DiskStorage(path: directory.path(percentEncoded: false), limit: Int64(bytes)),
+      session: MemoryStorage(limit: sessionBytes))
   }
 
   /// A cache in a custom storage backend.
@@ -71,8 +71,8 @@ public final class ResponseCache: Sendable {
   /// - Returns: The cache.
   public static func store(_ store: any ResponseCache.Store, maximumBodyBytes: Int = 1 << 20) -> ResponseCache {
     ResponseCache(
-      permanent: StoreShelf(store, maximumBodyBytes: Int64(maximumBodyBytes)),
-      session: MemoryShelf(limit: sessionBytes))
+      permanent: StoreAdapter(store, maximumBodyBytes: Int64(maximumBodyBytes)),
+      session: MemoryStorage(limit: sessionBytes))
   }
 
   private static let sessionBytes: Int64 = 8 << 20
@@ -84,12 +84,12 @@ public final class ResponseCache: Sendable {
 
   /// No cache: nothing is stored or served.
   public static let off: ResponseCache = {
-    let shelf = MemoryShelf(limit: 0)
+    let shelf = MemoryStorage(limit: 0)
     return ResponseCache(permanent: shelf, session: shelf, isOff: true)
   }()
 
   /// The distinct storage backends; none if the cache is off.
-  var shelves: [any CacheShelf] { isOff ? [] : lasts ? [session, permanent] : [session] }
+  var shelves: [any CacheStorage] { isOff ? [] : lasts ? [session, permanent] : [session] }
 
   /// Whether stored responses may outlive the process.
   var lasts: Bool { permanent !== session }
@@ -144,7 +144,7 @@ extension ResponseCache {
   }
 
   /// How long a response may be stored.
-  public enum Storage: String, Sendable, Hashable {
+  @nonexhaustive public enum Storage: String, Sendable, Hashable {
     /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
     case session
     /// Until the cache evicts it.

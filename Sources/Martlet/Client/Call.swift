@@ -26,7 +26,7 @@ package final class Call: Watched {
     /// Boxed, because most calls keep none.
     var response: Boxed<HTTPResponse>?
     var ledger = ProgressLedger()
-    var telling = Telling()
+    var telling = ProgressDelivery()
     var history: [RequestEvent] = []
     /// Boxed, because most calls have none.
     var explanation: Boxed<Explanation>?
@@ -59,15 +59,15 @@ package final class Call: Watched {
   /// Whether all decisions are recorded; otherwise those that go beyond sending a request once.
   let explains: Bool
   /// The state for instruments and traces, if there are any.
-  let watch: CallWatch?
+  let watch: CallInstrumentation?
   package let abortSource = AbortSource()
   /// The deadline of the task that began the call.
   let deadline: CallDeadline?
   /// Set if the client has a bandwidth limit.
   let throttledTime: ThrottledTime?
   /// Its place in the registry, and the one in the watchdog.
-  let place = Place()
-  let watchPlace = Place()
+  let place = SlotIndex()
+  let watchPlace = SlotIndex()
 
   let state: Locked<State>
 
@@ -92,7 +92,9 @@ package final class Call: Watched {
     deadline = Deadline.current.map { CallDeadline($0, core.timeline) }
     watch =
       settings.instruments == nil && trace == nil
-      ? nil : CallWatch(id, first.request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
+      ? nil
+      : CallInstrumentation(
+        id, first.request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
     state = Locked(State(startedAt: start, current: first.request))
   }
@@ -126,7 +128,7 @@ package final class Call: Watched {
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
     let end: RequestEvent.End = error is CancellationError ? .cancelled : .failed(error)
-    guard terminate(end, response: nil, isAbort: true) else { return false }
+    guard terminate(end, response: nil, source: nil, isAbort: true) else { return false }
     abortSource.abort(error)
     return true
   }
@@ -134,8 +136,8 @@ package final class Call: Watched {
   /// Ends the call with the result of the pipeline.
   ///
   /// Returns `false` if the call has ended before, with ``failure``.
-  func finish(_ end: RequestEvent.End, response: HTTPResponse?) -> Bool {
-    terminate(end, response: response, isAbort: false)
+  func finish(_ end: RequestEvent.End, response: HTTPResponse?, source: HTTPResponse.Source?) -> Bool {
+    terminate(end, response: response, source: source, isAbort: false)
   }
 
   /// Whether the call was ended from outside; ``abortSource`` aborts shortly afterwards.
@@ -193,7 +195,9 @@ package final class Call: Watched {
     if isSettled { action() }
   }
 
-  private func terminate(_ end: RequestEvent.End, response: HTTPResponse?, isAbort: Bool) -> Bool {
+  private func terminate(
+    _ end: RequestEvent.End, response: HTTPResponse?, source: HTTPResponse.Source?, isAbort: Bool
+  ) -> Bool {
     typealias Watchers = (events: Broadcast<RequestEvent>?, progress: Broadcast<TransferProgress>?)
     let (watchers, actions): (Watchers?, [@Sendable () -> Void]) = state.withLock { state in
       guard !state.stage.isEnded else { return (nil, []) }
@@ -208,7 +212,7 @@ package final class Call: Watched {
       return ((state.events, state.progressStreams), state.takeSettled())
     }
     guard let watchers else { return false }
-    tellInstruments(.ended(end), isLate: true)
+    tellInstruments(.ended(end, source: source), isLate: true)
     core.leave(self, end)
     watchers.events?.finish(.ended(end))
     watchers.progress?.finish()
@@ -362,7 +366,7 @@ package final class Call: Watched {
   /// Delivers progress on a queue.
   ///
   /// A closure may block, and all requests of a client share the thread that moves bytes.
-  private func tellOnQueue() { ProgressLanes.shared.run { self.tell() } }
+  private func tellOnQueue() { ProgressCallbackQueues.shared.run { self.tell() } }
 
   /// Delivers pending progress in order and without the lock.
   private func tell() {

@@ -11,7 +11,7 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
 
   /// Delivers the outcome of a request and of its repetitions on the caller's actor.
   func attach(to handle: RequestHandle<Output>, isolation: isolated (any Actor)?) {
-    let place = Place(isolation)
+    let place = CallbackIsolation(isolation)
     handle.onRetry { next in deliver(next, at: place) }
     deliver(handle, at: place)
   }
@@ -19,15 +19,15 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
   /// The isolation in which callbacks run.
   ///
   /// The caller's actor is held weakly: a request must not keep the owner of its scope alive.
-  private struct Place: Sendable {
-    private actor Own {}
+  private struct CallbackIsolation: Sendable {
+    private actor FallbackActor {}
 
     private weak let actor: (any Actor)?
-    private let own: Own?
+    private let own: FallbackActor?
 
     init(_ actor: (any Actor)?) {
       self.actor = actor
-      own = actor == nil ? Own() : nil
+      own = actor == nil ? FallbackActor() : nil
     }
 
     /// Runs `work` on the actor, or not at all if the actor is gone.
@@ -36,7 +36,7 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
     }
   }
 
-  private func deliver(_ handle: RequestHandle<Output>, at place: Place) {
+  private func deliver(_ handle: RequestHandle<Output>, at place: CallbackIsolation) {
     handle.call?.expectDelivery()
     Task {
       if onStart != nil {

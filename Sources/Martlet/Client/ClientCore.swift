@@ -1,4 +1,4 @@
-import MartletBase
+package import MartletBase
 import Foundation
 import Synchronization
 
@@ -30,7 +30,7 @@ package final class ClientCore: Sendable {
   /// Whether the budget counts time like the client, because it is not another client's.
   private let hasOwnBudget: Bool
   /// The limits for the load of servers.
-  let gates: LoadGates
+  let gates: AdmissionControllers
   let meter: BandwidthMeter
   let outcomes = OutcomeHub()
   package let changes = ChangeSignal()
@@ -47,7 +47,7 @@ package final class ClientCore: Sendable {
     meter = BandwidthMeter()
     budget = other?.budget ?? RetryBudget(timeline)
     hasOwnBudget = other == nil
-    gates = other?.gates ?? LoadGates(timeline)
+    gates = other?.gates ?? AdmissionControllers(timeline)
     state = Locked(State(settings: settings))
   }
 
@@ -122,7 +122,7 @@ package final class ClientCore: Sendable {
     }
     guard isOpen else {
       let error = HTTPError(.clientClosed, "the client is drained and takes no new requests", request: call.request)
-      call.tellInstruments(.ended(.failed(error)))
+      call.tellInstruments(.ended(.failed(error), source: nil))
       throw error
     }
     if call.explains { RequestGate.explain(call) }

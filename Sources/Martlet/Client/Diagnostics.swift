@@ -6,7 +6,7 @@ extension HTTPClient {
     let transport = core.settings.transport
     var facts =
       (transport as? any DiagnosableTransport)?.diagnostics ?? Diagnostics(loader: .other("\(type(of: transport))"))
-    facts.remarks += ProxyRouter(core.settings.configuration.proxy).remarks
+    facts.warnings += ProxyRouter(core.settings.configuration.proxy).warnings
     return facts
   }
 
@@ -19,7 +19,7 @@ extension HTTPClient {
   /// `martlet doctor` prints the diagnostics of a client with the default configuration.
   public struct Diagnostics: Sendable, Hashable, CustomStringConvertible {
     /// The loader.
-    public enum Loader: Sendable, Hashable {
+    @nonexhaustive public enum Loader: Sendable, Hashable {
       /// Martlet's engine, on libcurl.
       case engine
       /// The system's `URLSession`, as it comes with Foundation.
@@ -60,7 +60,7 @@ extension HTTPClient {
     public var descriptorLimit: Int?
 
     /// Known weaknesses of this libcurl and how Martlet guards against them, and settings without effect.
-    public var remarks: [String] = []
+    public var warnings: [String] = []
 
     /// One line for each property.
     public var description: String {
@@ -82,7 +82,7 @@ extension HTTPClient {
         lines.append("content codings: \(contentCodings.isEmpty ? "none" : contentCodings.joined(separator: ", "))")
       }
       if let descriptorLimit { lines.append("open files and sockets: \(descriptorLimit) at most") }
-      lines += remarks.map { "note: \($0)" }
+      lines += warnings.map { "note: \($0)" }
       return lines.joined(separator: "\n")
     }
   }

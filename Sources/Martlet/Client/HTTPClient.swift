@@ -169,7 +169,7 @@ public actor HTTPClient {
     core.cancel { $0.endpoint == type }
   }
 
-  /// Waits for running requests and refuses new ones, before the program exits.
+  /// Waits for running requests and attached ``ClientWork``, and refuses new requests, before the program exits.
   ///
   /// - Parameter timeout: The maximum time to wait, after which running requests are cancelled; at once if the task is
   ///   cancelled. `nil` sets no such limit; each request still has its own.

@@ -47,7 +47,7 @@ struct Slots<Element> {
 }
 
 /// The place of an object among others; read and changed only under their lock.
-struct Place: ~Copyable, Sendable {
+struct SlotIndex: ~Copyable, Sendable {
   private let index = Atomic<Int>(-1)
 
   /// The number of the place; -1 for none.

@@ -42,7 +42,7 @@ final class Watchdog: Sendable {
   deinit { state.withLock { $0.pump }?.cancel() }
 
   /// Watches an object, or changes the time of its next check; `place` is its own.
-  func watch(_ object: any Watched, at place: borrowing Place, next: Duration) {
+  func watch(_ object: any Watched, at place: borrowing SlotIndex, next: Duration) {
     let needsMove = state.withLock {
       if $0.watched[place.number]?.object === object {
         $0.watched.replace(at: place.number, with: (next, object))
@@ -55,7 +55,7 @@ final class Watchdog: Sendable {
     if needsMove { moveTimer() }
   }
 
-  func forget(_ object: any Watched, at place: borrowing Place) {
+  func forget(_ object: any Watched, at place: borrowing SlotIndex) {
     let removed = state.withLock {
       $0.watched[place.number]?.object === object ? $0.watched.remove(at: place.number) : nil
     }

@@ -8,7 +8,7 @@ public struct Cookie: Sendable, Hashable, Codable {
   /// When a cookie is sent with cross-site requests (RFC 6265bis §5.6.7).
   ///
   /// The only cross-site requests of a client are redirects from another site.
-  public enum SameSite: String, Sendable, Hashable, Codable {
+  @nonexhaustive public enum SameSite: String, Sendable, Hashable, Codable {
     /// Always; requires ``Cookie/isSecure``.
     case unrestricted = "none"
     /// With safe methods only (RFC 9110 §9.2.1); also applies to cookies without the attribute.

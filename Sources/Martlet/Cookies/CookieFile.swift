@@ -38,7 +38,7 @@ final class CookieFile: Sendable {
   ///
   /// If a merge fails, waiting calls fail with the same error, because each new attempt could take as long. With
   /// `isAsked`, a call always makes its own attempt.
-  func synchronise(_ shelf: CookieShelf, isAsked: Bool) async throws {
+  func synchronise(_ shelf: CookieStorage, isAsked: Bool) async throws {
     try await saves.save(isAsked: isAsked) { [self] () throws(HTTPError) in
       let changes = shelf.withTable { $0.takeChanges() }
       // An earlier call has already saved the changes.
@@ -52,7 +52,7 @@ final class CookieFile: Sendable {
     }
   }
 
-  private func merge(_ changes: [CookieTable.Change], with shelf: CookieShelf) throws(HTTPError) {
+  private func merge(_ changes: [CookieTable.Change], with shelf: CookieStorage) throws(HTTPError) {
     let lock = try FileLock(path + ".lock")
     defer { lock.release() }
     let now = shelf.now()

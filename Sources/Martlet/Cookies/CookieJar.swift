@@ -25,18 +25,18 @@ import Synchronization
 /// When a limit is exceeded, expired cookies are evicted first. Then follow, in a domain with too many cookies, those
 /// without `Secure`, and then the least recently used.
 public actor CookieJar {
-  nonisolated let shelf: CookieShelf
+  nonisolated let shelf: CookieStorage
   /// The number of the jar, unique in the process.
   nonisolated let number = CookieJar.numbers.add(1, ordering: .relaxed).newValue
 
   private static let numbers = Atomic<Int>(0)
 
-  init(_ shelf: CookieShelf) { self.shelf = shelf }
+  init(_ shelf: CookieStorage) { self.shelf = shelf }
 
   /// Creates an empty jar in memory.
   ///
   /// - Parameter now: Returns the current date; for tests.
-  public init(now: @escaping @Sendable () -> Date = { Date() }) { shelf = CookieShelf(.memory, now) }
+  public init(now: @escaping @Sendable () -> Date = { Date() }) { shelf = CookieStorage(.memory, now) }
 
   /// Creates a jar that is stored in a file.
   ///
@@ -56,7 +56,7 @@ public actor CookieJar {
   ///   - keepsSessionCookies: Whether to save cookies without an expiration date, which end with the session.
   ///   - now: Returns the current date; for tests.
   public init(file: URL, keepsSessionCookies: Bool = false, now: @escaping @Sendable () -> Date = { Date() }) {
-    shelf = CookieShelf(.file(CookieFile(file, keepsSessionCookies: keepsSessionCookies)), now)
+    shelf = CookieStorage(.file(CookieFile(file, keepsSessionCookies: keepsSessionCookies)), now)
   }
 
   /// All unexpired cookies, by domain.

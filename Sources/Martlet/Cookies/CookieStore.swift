@@ -47,12 +47,12 @@ public struct CookieStore: Sendable {
 
   func makeJar(_ now: @escaping @Sendable () -> Date) -> CookieJar {
     switch kind {
-    case .none: CookieJar(CookieShelf(.nowhere, now))
+    case .none: CookieJar(CookieStorage(.nowhere, now))
     case .memory: CookieJar(now: now)
     case .file(let url, let keepsSession): CookieJar(file: url, keepsSessionCookies: keepsSession, now: now)
     case .jar(let jar): jar
     #if canImport(Darwin)
-      case .system: CookieJar(CookieShelf(.system, now))
+      case .system: CookieJar(CookieStorage(.system, now))
     #endif
     }
   }

@@ -137,7 +137,7 @@ struct CookieTable: Sendable {
       var cookie = try Cookie(line, from: url, now: now)
       cookie.partition = partition
       if !url.isSecure && hidesSecureCookie(cookie) {
-        return .init("hidesSecure", "it would replace a secure cookie, but did not come over https")
+        return .init("overwritesSecure", "it would replace a secure cookie, but did not come over https")
       }
       put(cookie, now: now)
       return nil

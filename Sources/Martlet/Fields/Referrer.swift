@@ -17,7 +17,7 @@ enum Referrer {
   }
 
   /// Reduces the field after a redirect to another origin.
-  static func keepModest(_ headers: inout HTTPHeaders, redirectedFrom old: AbsoluteURL, to new: AbsoluteURL) {
+  static func sanitize(_ headers: inout HTTPHeaders, redirectedFrom old: AbsoluteURL, to new: AbsoluteURL) {
     guard let value = headers[wire: "Referer"] else { return }
     let modest = Self.value(value, redirectedFrom: old, to: new)
     if modest != value { headers[wire: "Referer"] = modest }

@@ -1,9 +1,9 @@
 /// SHA-256 and SHA-512/256 (FIPS 180-4), for Digest.
 ///
 /// No system library provides both on every platform.
-enum SHA2 {
+package enum SHA2 {
   /// The 32 octets of SHA-256.
-  static func sha256(_ message: some Collection<UInt8>) -> [UInt8] { narrow.hash(message, from: narrowStart) }
+  package static func sha256(_ message: some Collection<UInt8>) -> [UInt8] { narrow.hash(message, from: narrowStart) }
 
   /// The initial state (§5.3.3).
   private static let narrowStart: [UInt32] = [

@@ -36,12 +36,12 @@ final class HSTSHosts: Sendable {
   /// Records the field of a response from a trusted connection.
   ///
   /// Returns whether there are changes to save. `value` is that of the first field; others are ignored (RFC 6797 §8.1).
-  func hear(_ value: String, from url: AbsoluteURL, now: Date) -> Bool {
+  func receive(_ value: String, from url: AbsoluteURL, now: Date) -> Bool {
     guard url.isSecure, let name = HSTSTable.name(url.host), let policy = StrictTransportSecurity(value) else {
       return false
     }
     let hasChanges = table.withLock { table in
-      table.hear(policy, from: name, now: Self.seconds(now))
+      table.receive(policy, from: name, now: Self.seconds(now))
       isFilled.store(!table.isEmpty, ordering: .relaxed)
       return !table.changes.isEmpty
     }

@@ -50,7 +50,7 @@ struct HSTSTable: Sendable {
   }
 
   /// Records the policy that a host has sent (RFC 6797 §8.1).
-  mutating func hear(_ policy: StrictTransportSecurity, from name: String, now: Int64) {
+  mutating func receive(_ policy: StrictTransportSecurity, from name: String, now: Int64) {
     guard policy.maxAge > 0 else {
       if hosts.removeValue(forKey: name) != nil { changes[name] = .some(nil) }
       return

@@ -2,7 +2,7 @@ public import Foundation
 
 /// An event in the life of a request, for an ``Instrument``.
 ///
-/// The events of a call begin with ``Kind/began`` and end with ``Kind/ended(_:)``. Each ``Kind/attempt(number:hop:)`` has
+/// The events of a call begin with ``Kind/began`` and end with ``Kind/ended(_:source:)``. Each ``Kind/attempt(number:hop:)`` has
 /// no, one or several exchanges: none if a stored response was used, several if a challenge was answered. Each exchange
 /// has its phases, usually a head, and an end. The end of an exchange may come after the end of its call: of one that
 /// was cancelled or timed out, and of one whose body outlives it. A segmented download has a call for each further
@@ -94,7 +94,7 @@ public struct InstrumentEvent: Sendable {
   }
 
   /// What happened.
-  public enum Kind: Sendable {
+  @nonexhaustive public enum Kind: Sendable {
     /// The call began.
     case began
     /// An attempt began.
@@ -109,8 +109,8 @@ public struct InstrumentEvent: Sendable {
     indirect case decision(Explanation.Entry)
     /// The body of an exchange ended or was released, or the exchange failed.
     indirect case exchangeEnded(Summary, exchange: Int)
-    /// The call ended.
-    indirect case ended(RequestEvent.End)
+    /// The call ended; the source of its response is `nil` without a response.
+    indirect case ended(RequestEvent.End, source: HTTPResponse.Source?)
   }
 
   /// The call that the event belongs to.
@@ -155,7 +155,7 @@ extension InstrumentEvent {
       if let port = head.connection?.remotePort { attributes["network.peer.port"] = .number(Double(port)) }
     case .exchangeEnded(let summary, _):
       if let failure = summary.failure { attributes["error.type"] = .string(failure.description) }
-    case .ended(let end):
+    case .ended(let end, _):
       attributes.describe(call.request, call.redactedURL)
       attributes.describe(end)
     }

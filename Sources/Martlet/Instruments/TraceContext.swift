@@ -9,7 +9,7 @@
 ///
 /// The exchanges of a request that begins in a task with a context have its `traceparent` and `tracestate` fields, also
 /// after a redirect to another origin, unless they have a `traceparent` already. An ``Instrument`` that makes spans adds
-/// that of its span: a child of ``InstrumentEvent/Call/trace``. The fields do not affect the cache. An ``Outbox`` passes
+/// that of its span: a child of ``InstrumentEvent/Call/trace``. The fields do not affect the cache. An `Outbox` passes
 /// on no trace.
 public struct TraceContext: Sendable, Hashable {
   /// The context of the current task.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The value that ``JSONParser`` makes of a text.
 protocol JSONTree {
@@ -16,18 +16,35 @@ extension JSONValue: JSONTree {
   }
 }
 
+extension JSONValue {
+  /// The reason why a text is not JSON.
+  public struct SyntaxError: Error, Sendable {
+    /// The reason, without a part of the text.
+    public let reason: String
+    /// The number of bytes before the problem.
+    public let offset: Int
+
+    var message: String { "\(reason), at byte \(offset)" }
+  }
+
+  /// Parses a JSON text in UTF-8, up to 128 levels deep, in time proportional to its length.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - isLenient: Whether strings may contain control characters, and lone surrogates and invalid UTF-8, which become
+  ///     U+FFFD. Some programs write them.
+  /// - Throws: ``SyntaxError``.
+  public init(parsing text: Data, isLenient: Bool = false) throws {
+    self = try JSONParser.value(of: text, isLenient: isLenient)
+  }
+}
+
 /// Parses a JSON text of any shape (RFC 8259) in linear time.
 ///
 /// `JSONDecoder` requires trying one type after the other, and creates an error with the whole path for each type that
 /// does not fit: a text of a few kilobytes can take minutes.
 struct JSONParser {
-  struct Problem: Error {
-    let reason: String
-    /// The index of the byte.
-    let index: Int
-
-    var message: String { "\(reason), at byte \(index)" }
-  }
+  typealias Problem = JSONValue.SyntaxError
 
   static let maximumDepth = 128
 
@@ -72,7 +89,7 @@ struct JSONParser {
     return (try? parser.string()) ?? ""
   }
 
-  private func problem(_ message: String) -> Problem { Problem(reason: message, index: index) }
+  private func problem(_ message: String) -> Problem { Problem(reason: message, offset: index) }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 

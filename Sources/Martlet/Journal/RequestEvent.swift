@@ -1,5 +1,5 @@
 /// An event in the life of a call.
-public enum RequestEvent: Sendable {
+@nonexhaustive public enum RequestEvent: Sendable {
   /// The call is running.
   case started
   /// The call waits for this reason.
@@ -26,7 +26,7 @@ public enum RequestEvent: Sendable {
 
 extension RequestEvent {
   /// The reason why a call waits.
-  public enum WaitReason: Sendable, Hashable {
+  @nonexhaustive public enum WaitReason: Sendable, Hashable {
     /// Its turn in a ``RequestQueue``.
     case queue
     /// A connection: the limit of the client or of the host is reached.
@@ -43,7 +43,7 @@ extension RequestEvent {
   }
 
   /// The outcome of a call.
-  public enum End: Sendable {
+  @frozen public enum End: Sendable {
     /// With an accepted response.
     case succeeded(HTTPStatus)
     /// With an error.
@@ -53,7 +53,7 @@ extension RequestEvent {
   }
 
   /// The state of a call.
-  public enum State: Sendable {
+  @nonexhaustive public enum State: Sendable {
     /// The call waits for this reason.
     case waiting(WaitReason)
     /// The call is running.

@@ -16,7 +16,7 @@ import MartletBase
 /// configuration share it, until it is set again.
 public struct DataBudget: Sendable, Hashable {
   /// Which requests are counted together.
-  public enum Scope: Sendable, Hashable {
+  @nonexhaustive public enum Scope: Sendable, Hashable {
     /// All requests.
     case client
     /// The requests with the same ``RequestOptions/tag``; those without one are counted together.
@@ -24,7 +24,7 @@ public struct DataBudget: Sendable, Hashable {
   }
 
   /// What happens to a request for which nothing is left.
-  public enum Exhaustion: Sendable, Hashable {
+  @nonexhaustive public enum Exhaustion: Sendable, Hashable {
     /// It fails with ``HTTPError/Kind/dataBudgetExceeded``.
     case fails
     /// It waits for the next period, within its own time limits.

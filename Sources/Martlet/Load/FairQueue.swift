@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Waiting requests: those with the highest priority first, then one of each caller in turn, then the oldest.
 ///
 /// Adding, removing and taking one costs the same however many wait.

@@ -15,7 +15,7 @@ import MartletBase
 /// `X-RateLimit-Remaining` field that leaves no request. ``server`` does only that.
 public struct RateLimit: Sendable, Hashable {
   /// Which requests are counted together.
-  public enum Scope: Sendable, Hashable {
+  @nonexhaustive public enum Scope: Sendable, Hashable {
     /// The requests to the same origin.
     case origin
     /// The requests with the same ``RequestOptions/tag``, to any origin.
@@ -140,7 +140,7 @@ struct RateBucket {
   }
 
   /// Gives a token back that was not used.
-  mutating func giveBack() { tokens = min(tokens + 1, burst) }
+  mutating func refund() { tokens = min(tokens + 1, burst) }
 
   /// The time of the next token: now, if there is one.
   func next(now: Duration) -> Duration {

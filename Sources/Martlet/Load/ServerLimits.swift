@@ -14,7 +14,7 @@ enum ServerLimits {
   /// `X-RateLimit-Remaining` with `-Reset`. A reset is a number of seconds, or a time since 1970 in seconds,
   /// milliseconds or microseconds, as its magnitude shows; both numbers may have a fraction.
   static func pause(_ status: HTTPStatus, _ headers: HTTPHeaders, now: Date) -> Duration? {
-    if (400...599).contains(status.rawValue), let asked = RetryAfter.delay(headers, now: now) { return asked }
+    if (400...599).contains(status.rawValue), let asked = headers.retryAfter(now: now) { return asked }
     if let value = headers["RateLimit"] { return draft(value) }
     for (remaining, reset) in names {
       guard decimal(headers[remaining]) == 0, let reset = decimal(headers[reset]) else { continue }

@@ -1,5 +1,5 @@
 import MartletBase
-import Foundation
+package import Foundation
 
 /// Masks secrets in bodies, by their syntax.
 ///
@@ -10,7 +10,7 @@ import Foundation
 /// | well-formed XML | ``XMLMask`` |
 /// | plain text, events | ``TextMask`` |
 /// | HTML, scripts and other text, and broken JSON | shown if it contains no telling name |
-enum BodyMask {
+package enum BodyMask {
   /// The bytes with secrets masked, or `nil` if they could contain secrets that are not found.
   ///
   /// With `keepsTypes`, numbers become 0 and structures stay, so the result can be decoded like the original.
@@ -40,7 +40,7 @@ enum BodyMask {
   }
 
   /// Whether a body is text that can be displayed and searched for secrets.
-  static func isText(_ data: Data, contentType: String?, coding: String?) -> Bool {
+  package static func isText(_ data: Data, contentType: String?, coding: String?) -> Bool {
     if let coding, !FieldSyntax.trimmed(coding).isEmpty,
       !FieldSyntax.isSameName(FieldSyntax.trimmed(coding), "identity")
     {

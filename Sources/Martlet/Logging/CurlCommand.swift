@@ -96,7 +96,7 @@ struct CurlCommand {
         let bytes = isText
           ? BodyMask.masked(data, contentType: type, redaction) : redaction.revealsSecrets ? [UInt8](data) : nil
       else { return (nil, piped) }
-      if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) {
+      if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(Printable.isPrintable) {
         // Not --data-binary, which reads a file if the text begins with an @.
         return (nil, words + ["--data-raw", try ShellText.word(text)])
       }
@@ -128,7 +128,7 @@ extension HTTPRequest {
     do throws(InvalidInput) {
       let url = try target.resolve(against: base, adding: query)
       var request = self
-      request.add(url.user.map { Credential.user($0, password: url.password ?? "", isSentUnasked: true) }, url)
+      request.add(url.user.map { Credential.user($0, password: url.password ?? "", isPreemptive: true) }, url)
       return try CurlCommand(request: request, url: url, redaction: redaction).text()
     } catch {
       throw HTTPError(.invalidRequest, error.message, request: self)
@@ -136,7 +136,7 @@ extension HTTPRequest {
   }
 
   fileprivate mutating func add(_ credential: Credential?, _ url: AbsoluteURL) {
-    guard let credential, credential.isSentUnasked, !headers.contains("Authorization") else { return }
+    guard let credential, credential.isPreemptive, !headers.contains("Authorization") else { return }
     headers[wire: "Authorization"] = try? Answer(unasked: credential).field(method: method, url: url)
   }
 }
@@ -183,7 +183,7 @@ extension HTTPClient {
 }
 
 extension ClientSettings {
-  fileprivate func shelf(for options: ResolvedOptions) -> CookieShelf? {
+  fileprivate func shelf(for options: ResolvedOptions) -> CookieStorage? {
     switch options.cookies.kind {
     case .automatic: jar.shelf
     case .jar(let other): other.shelf

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Formats received data as one line.
@@ -38,7 +39,7 @@ enum LogText {
       switch parser.parseScalar(from: &input) {
       case .valid(let encoded):
         index += encoded.count
-        InvalidInput.append(Unicode.UTF8.decode(encoded), to: &result)
+        Printable.append(Unicode.UTF8.decode(encoded), to: &result)
       case .error(let length):
         for octet in bytes[index..<(index + length)] { result += "\\x" + String(octet, radix: 16) }
         index += length

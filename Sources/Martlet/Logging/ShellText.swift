@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Quotes text for a POSIX shell (POSIX.1-2024, Shell Command Language, §2.2).
 enum ShellText {
   /// Quotes any text as one word of a command.
@@ -7,7 +9,7 @@ enum ShellText {
   /// does. A NUL throws: no argument of a program can contain one.
   static func word(_ text: String) throws(InvalidInput) -> String {
     guard !text.utf8.contains(0) else { throw InvalidInput("a NUL cannot be part of a command") }
-    guard text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) else {
+    guard text.unicodeScalars.allSatisfy(Printable.isPrintable) else {
       // Command substitution drops line ends at the end of the output.
       guard text.utf8.last != UInt8(ascii: "\n") else {
         throw InvalidInput("an argument that ends with a line break cannot be part of a command")

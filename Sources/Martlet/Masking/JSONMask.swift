@@ -66,7 +66,7 @@ struct JSONMask {
     case UInt8(ascii: "\""):
       let (content, end) = string()
       if end != .invalid { maskText(content, isCut: end == .cut) }
-      noteString(content)
+      recordString(content)
       return end
     default: return word()
     }
@@ -87,7 +87,7 @@ struct JSONMask {
       mask.skipBlanks()
       guard end == .whole, mask.index < mask.bytes.count else {
         // The text is truncated, so the name may be a value.
-        mask.noteString(content)
+        mask.recordString(content)
         return end == .invalid ? end : .cut
       }
       guard mask.bytes[mask.index] == UInt8(ascii: ":") else { return .invalid }
@@ -198,7 +198,7 @@ struct JSONMask {
     if keepsTypes { edits.maskScalars(in: value) } else { edits.mask(value, by: Self.mask) }
   }
 
-  private mutating func noteString(_ content: Range<Int>) {
+  private mutating func recordString(_ content: Range<Int>) {
     let end = min(content.upperBound + 1, bytes.count)
     if keepsTypes { edits.scalar((content.lowerBound - 1)..<end, Self.mask) }
   }

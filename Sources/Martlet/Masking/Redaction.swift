@@ -76,7 +76,8 @@ public struct Redaction: Sendable, Hashable {
     return copy
   }
 
-  package var hidesBodies: Bool { rule == .everything }
+  /// Whether whole bodies are masked, as with ``strict``.
+  public var hidesBodies: Bool { rule == .everything }
 
   /// Whether only explicitly added names are hidden.
   var revealsSecrets: Bool { rule == .nothing }

@@ -56,7 +56,7 @@ struct XMLMask {
       guard let comment = range(to: "-->") else { return false }
       let plain = Array(bytes[comment])
       if TextMask.maskedIfUnsuspicious(plain, redaction) != plain { edits.mask(comment) }
-      noteScalar(comment)
+      recordScalar(comment)
     } else if take("<![CDATA[") {
       guard !open.isEmpty, let section = range(to: "]]>") else { return false }
       add(Array(bytes[section]), at: section, isSection: true)
@@ -64,7 +64,7 @@ struct XMLMask {
       guard let instruction = range(to: "?>") else { return false }
       // An instruction may contain anything; the declaration may not.
       if !bytes[instruction].starts(with: "xml ".utf8) { edits.mask(instruction) }
-      noteScalar(instruction)
+      recordScalar(instruction)
     } else if take("<!DOCTYPE") {
       guard open.isEmpty, let type = range(to: ">"), !bytes[type].contains(UInt8(ascii: "[")) else { return false }
     } else if take("</") {
@@ -121,13 +121,13 @@ struct XMLMask {
 
   /// Masks secrets in text, or in the value of an attribute.
   private mutating func maskText(_ plain: [UInt8], at range: Range<Int>, isSection: Bool = false) {
-    noteScalar(range)
+    recordScalar(range)
     guard TextMask.hasMarks(plain) else { return }
     let masked = TextMask.masked(plain, redaction, level: 1)
     if masked != plain { edits.mask(range, by: isSection ? MaskEdits.mask : Self.encoded(masked)) }
   }
 
-  private mutating func noteScalar(_ range: Range<Int>) {
+  private mutating func recordScalar(_ range: Range<Int>) {
     guard let first = bytes[range].firstIndex(where: { $0 > 0x20 }),
       let last = bytes[range].lastIndex(where: { $0 > 0x20 })
     else { return }

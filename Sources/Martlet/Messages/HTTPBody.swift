@@ -105,6 +105,9 @@ public struct HTTPBody: Sendable, Hashable {
   /// `false` only for a stream that can be read once, and for a body that contains one.
   public var isReplayable: Bool { content.isReplayable }
 
+  /// Whether trailers follow the body (``withTrailers(_:_:)``).
+  public var hasTrailers: Bool { trailers != nil }
+
   var isUsable: Bool { content.isUsable }
 
   package func check() throws(InvalidBody) -> Int64? {

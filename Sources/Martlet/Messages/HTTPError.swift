@@ -9,7 +9,7 @@ public import Foundation
 /// ``HTTPClient/Configuration/redaction`` hides, and `dump` shows no more than the description.
 public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// A phase of an exchange.
-  public enum Phase: String, Sendable, Hashable {
+  @nonexhaustive public enum Phase: String, Sendable, Hashable {
     /// Waiting for a connection slot.
     case queued
     /// Resolving the host name, connecting, or performing the TLS handshake.
@@ -211,10 +211,13 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     "the \(name) limit of \(limit.shown) passed"
   }
 
-  /// The error of a failed file operation, with the system's error text.
+  /// Creates the error of a failed file operation, with the system's error text.
   ///
-  /// It is transient if no descriptor or memory is left.
-  static func file(_ message: String, code: Int32) -> HTTPError {
+  /// - Parameters:
+  ///   - message: The operation that failed, in one line.
+  ///   - code: The system's error number (`errno`); the error is transient if no descriptor or memory was left.
+  /// - Returns: The error, of kind ``HTTPError/Kind/file``.
+  public static func file(_ message: String, code: Int32) -> HTTPError {
     let failure = DiskCalls.Failure(code: code)
     var error = HTTPError(.file, "\(message): \(failure.text)")
     error.isExhaustion = failure.isExhaustion

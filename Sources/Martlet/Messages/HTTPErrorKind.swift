@@ -6,7 +6,8 @@ extension HTTPError {
     /// The name of the static member.
     public let description: String
 
-    init(_ name: String) { description = name }
+    /// Creates a kind from its name: one of the static members, or another one for your own errors.
+    public init(_ name: String) { description = name }
 
     /// The request is invalid: an illegal URL, method, header, body or option.
     ///

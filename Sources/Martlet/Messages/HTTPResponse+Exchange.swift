@@ -16,7 +16,7 @@ extension HTTPResponse {
   /// An attempt to send a request.
   public struct Attempt: Sendable {
     /// The outcome.
-    public enum Outcome: Sendable {
+    @nonexhaustive public enum Outcome: Sendable {
       /// A response with this status.
       case status(HTTPStatus)
       /// No response: the kind and a one-line reason.
@@ -35,7 +35,7 @@ extension HTTPResponse {
     public var retryRefusal: RetryRefusal?
 
     /// A reason to refuse an attempt that the ``RetryPolicy`` asks for.
-    public indirect enum RetryRefusal: Sendable, Hashable, CustomStringConvertible {
+    @nonexhaustive public indirect enum RetryRefusal: Sendable, Hashable, CustomStringConvertible {
       /// The body can be sent only once (``HTTPBody/isReplayable``).
       case bodyNotReplayable
       /// The method is not idempotent, and the request may have reached the server.

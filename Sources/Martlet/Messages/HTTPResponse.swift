@@ -3,7 +3,7 @@ public import Foundation
 /// A complete response.
 public struct HTTPResponse: Sendable {
   /// Where a response came from.
-  public enum Source: Sendable, Hashable {
+  @nonexhaustive public enum Source: Sendable, Hashable {
     /// The server.
     case network
     /// A stored response that was still fresh.
@@ -132,7 +132,7 @@ public struct HTTPResponse: Sendable {
   /// A one-line note if ``text`` could not use the declared `charset` or has replaced octets, or `nil`.
   ///
   /// With an unknown character set, ``text`` is decoded as UTF-8, otherwise as ISO-8859-1.
-  public var textNote: String? { decodedText.note }
+  public var textDecodingWarning: String? { decodedText.note }
 
   var decoder: JSONDecoder?
 
@@ -180,7 +180,7 @@ public struct HTTPResponse: Sendable {
   ///
   /// It is decoded using the `charset` of `Content-Type`, otherwise a byte order mark, otherwise UTF-8. In UTF-8, U+FFFD
   /// replaces invalid octets, as in the WHATWG Encoding standard. A body that is not valid in another declared `charset`
-  /// is decoded as UTF-8 if it is valid, otherwise as ISO-8859-1, which never fails. ``textNote`` reports both.
+  /// is decoded as UTF-8 if it is valid, otherwise as ISO-8859-1, which never fails. ``textDecodingWarning`` reports both.
   ///
   /// For a truncated body (``isBodyTruncated``), the incomplete last character is left out.
   public var text: String { decodedText.text }

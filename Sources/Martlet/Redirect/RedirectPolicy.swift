@@ -15,7 +15,7 @@ public struct RedirectPolicy: Sendable {
   }
 
   /// A decision about a redirect.
-  public enum Decision: Sendable {
+  @nonexhaustive public enum Decision: Sendable {
     /// Sends ``Hop/next``.
     case follow
     /// Returns the redirecting response itself.

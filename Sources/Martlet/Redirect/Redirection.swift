@@ -67,7 +67,7 @@ enum Redirection {
     if !following.isUsable { return .refused(.bodyNotReplayable) }
     following.headers.remove("Host")
     if next.origin != current.origin { changes.dropped = fields.drop(from: &following.headers) }
-    Referrer.keepModest(&following.headers, redirectedFrom: current, to: next)
+    Referrer.sanitize(&following.headers, redirectedFrom: current, to: next)
     return .next(Hop(following, at: next), changes)
   }
 

@@ -20,7 +20,7 @@ struct Repetition {
   ///
   /// True if the server has not processed the request (RFC 9113 §8.7), or requires HTTP/1.1. Each repetition uses
   /// another connection.
-  mutating func isOwed(after outcome: RetryPolicy.Outcome, isHTTP2Chosen: Bool) -> Bool {
+  mutating func mustRetry(after outcome: RetryPolicy.Outcome, isHTTP2Chosen: Bool) -> Bool {
     guard let error = outcome.error, refusals < Self.maximumRefusals else { return false }
     if error.wantsHTTP11 {
       guard !needsHTTP11, !isHTTP2Chosen else { return false }

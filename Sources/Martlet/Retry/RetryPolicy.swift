@@ -158,7 +158,7 @@ public struct RetryPolicy: Sendable {
       return decide(attempt, outcome).map { .repeated(after: max($0.bounded, .zero), .closure) } ?? .ended(Self.closure)
     case .backoff(let base, let cap):
       guard isTransient(outcome) else { return .ended(Self.outcome) }
-      if let asked = RetryAfter.delay(outcome.headers, now: now) {
+      if let asked = outcome.headers.retryAfter(now: now) {
         return asked <= maximumRetryAfter ? .repeated(after: asked, .retryAfter) : .ended(tooLong(asked))
       }
       return .repeated(after: base.doubled(attempt - 1, upTo: cap.bounded) * random, .backoff)

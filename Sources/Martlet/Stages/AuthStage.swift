@@ -15,7 +15,7 @@ struct AuthStage: Stage {
     // An `Authorization` field that the caller has set is not replaced, and a 401 to it is not answered.
     guard let session = session(for: hop, context) else {
       let response = try await next(hop, context)
-      if response.status == .unauthorized { call.noteSilence(to: hop.request) }
+      if response.status == .unauthorized { call.recordSilence(to: hop.request) }
       return response
     }
     return try await answer(hop, session, context, next)
@@ -33,7 +33,7 @@ struct AuthStage: Stage {
     _ hop: Hop, _ session: AuthSession, _ context: RequestContext, _ next: Next
   ) async throws -> StreamedResponse {
     let call = context.call
-    let visit = AuthSession.Visit(origin: hop.origin, call: call, context.abortSource)
+    let visit = AuthSession.Target(origin: hop.origin, call: call, context.abortSource)
     var context = context
     var uses: [AuthenticationScheme: Int] = [:]
     var exchanges = 0
@@ -99,7 +99,7 @@ struct AuthStage: Stage {
   /// The credential to send after a 401; `nil` to deliver the 401.
   @inline(never) private func following(
     _ response: inout StreamedResponse, _ sent: AuthSession.Sent, _ uses: [AuthenticationScheme: Int],
-    _ session: AuthSession, _ visit: AuthSession.Visit, _ call: Call
+    _ session: AuthSession, _ visit: AuthSession.Target, _ call: Call
   ) async throws -> AuthSession.Sent? {
     do {
       let newer = try await session.following(response.headers, sent, uses, visit) {
@@ -115,7 +115,7 @@ struct AuthStage: Stage {
   /// Reports that the request is sent again; throws `bodyNotReplayable` if it cannot be.
   @inline(never) private func goOn(
     with sent: AuthSession.Sent, _ request: HTTPRequest, _ response: inout StreamedResponse,
-    _ visit: AuthSession.Visit, _ call: Call
+    _ visit: AuthSession.Target, _ call: Call
   ) async throws {
     guard request.isUsable else {
       let error = HTTPError(
@@ -166,7 +166,7 @@ extension AuthSession {
   ///
   /// `drain` is called before a wait for the authenticator, which may need the connection.
   @inline(never) func following(
-    _ headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationScheme: Int], _ visit: Visit,
+    _ headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationScheme: Int], _ visit: Target,
     drain: () async throws -> Void
   ) async throws -> Sent? {
     let newer: Sent
@@ -187,7 +187,7 @@ extension AuthSession {
 
 extension Call {
   /// Notes why a 401 is not answered, if no session answers for its request.
-  @inline(never) func noteSilence(to request: HTTPRequest) {
+  @inline(never) func recordSilence(to request: HTTPRequest) {
     var reason = Explanation.Reason.noCredential
     if request.headers.contains("Authorization") {
       reason = .init("ownField", "the request has an Authorization field already")

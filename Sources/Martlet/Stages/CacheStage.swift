@@ -11,7 +11,7 @@ struct CacheStage: Stage {
       return try await change(hop, context, next)
     }
     guard !context.call.options.cache.isSuperset(of: .off) else { return try await next(hop, context) }
-    return try await CacheVisit(cache: cache, hop: hop, context: context, next: next).run()
+    return try await CacheTransaction(cache: cache, hop: hop, context: context, next: next).run()
   }
 
   /// Sends an unsafe request, and invalidates the stored responses that it affects (RFC 9111 §4.4).
@@ -30,7 +30,7 @@ struct CacheStage: Stage {
     }
     // A POST response with explicit freshness and a matching Content-Location may serve a later GET (RFC 9110 §9.3.3).
     guard hop.method == .post, response.status == .ok, Self.describes(url, response) else { return response }
-    return await CacheVisit(cache: cache, hop: hop, context: context, next: next)
+    return await CacheTransaction(cache: cache, hop: hop, context: context, next: next)
       .received(response, askedAt: sentAt, previous: nil, lease: nil)
   }
 

@@ -92,7 +92,7 @@ extension ClientCore {
       try await ending(call) {
         let response = try await opened(call)
         defer { response.body.close() }
-        return (try await body(response), nil, response.status)
+        return (try await body(response), nil, response.status, response.source)
       }
     } onCancel: {
       call.abort(CancellationError())
@@ -118,19 +118,19 @@ extension ClientCore {
   ) async throws -> Output {
     try await ending(call) {
       let response = try await accepted(try await Pipeline.run(call, .whole), call)
-      let (status, kept) = (response.status, call.isManaged ? response : nil)
-      return (try decode(response, call), kept, status)
+      let (status, source, kept) = (response.status, response.source, call.isManaged ? response : nil)
+      return (try decode(response, call), kept, status, source)
     }
   }
 
   /// Runs the work of a call and ends the call exactly once, with the first outcome.
   func ending<R: Sendable>(
-    _ call: Call, _ work: () async throws -> (R, HTTPResponse?, HTTPStatus)
+    _ call: Call, _ work: () async throws -> (R, HTTPResponse?, HTTPStatus, HTTPResponse.Source)
   ) async throws -> R {
     do {
-      let (result, response, status) = try await work()
+      let (result, response, status, source) = try await work()
       await call.tellLast(succeeded: true)
-      guard call.finish(.succeeded(status), response: response) else {
+      guard call.finish(.succeeded(status), response: response, source: source) else {
         throw call.failure ?? CancellationError()
       }
       return result
@@ -167,12 +167,11 @@ extension ClientCore {
 
   /// Refuses new requests, waits for running ones, and cancels them after `timeout`.
   func drain(_ timeout: Duration?) async {
-    // After this no work can be added. A request that an outbox starts before it notices is refused, and stays in the
-    // outbox.
+    // After this no work can be attached. A request that attached work starts before it notices is refused.
     close()
     let work = work
     let deadline = timeout.map { timeline.now().adding($0) }
-    for work in work { work.beginClosing() }
+    for work in work { work.beginDraining() }
     let killer = timeout.map { timeout in
       Task { [timeline] in
         guard (try? await timeline.pause(timeout)) != nil else { return }
@@ -184,7 +183,7 @@ extension ClientCore {
     if timeout != nil, Task.isCancelled { cancel() }
     for work in work {
       // Delivered requests must be recorded, which a busy disk may delay: all the remaining time is for that.
-      await work.close(within: deadline.map { max($0 - timeline.now(), ClientCore.workPatience) })
+      await work.finishDraining(within: deadline.map { max($0 - timeline.now(), ClientCore.workPatience) })
     }
     killer?.cancel()
     let configuration = settings.configuration
@@ -207,7 +206,7 @@ extension Call {
     decided("status.refused", "the status \(status) is an error")
     // Otherwise `AuthStage` has said why it did not answer.
     if response.status == .unauthorized, credential == nil, settings.configuration.authenticators.isEmpty {
-      noteSilence(to: response.finalRequest)
+      recordSilence(to: response.finalRequest)
     }
     let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
     let problem = unansweredChallenge(of: response).map { ": the server \($0)" } ?? ""
@@ -231,7 +230,8 @@ extension Call {
   func failed(with error: any Error) async -> any Error {
     let completed = complete(error)
     await tellLast(succeeded: false)
-    if finish(.failed(completed), response: (completed as? HTTPError)?.response) { return completed }
+    let response = (completed as? HTTPError)?.response
+    if finish(.failed(completed), response: response, source: response?.source) { return completed }
     return failure ?? completed
   }
 

@@ -12,7 +12,7 @@ struct CookieStage: Stage {
   @inline(__always)
   func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
-    let shelf: CookieShelf
+    let shelf: CookieStorage
     switch call.options.cookies.kind {
     case .none: return try await next(hop, context)
     case .only(let cookies): return try await next(adding(cookies, to: hop, context), context)

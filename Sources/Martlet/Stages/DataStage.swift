@@ -9,7 +9,7 @@ struct DataStage: Stage {
     while true {
       let (bytes, until) = try await ledger.rest(call.tag, now: call.settings.configuration.now())
       guard bytes == 0 || hop.body?.length.map({ $0 > bytes }) ?? false else { break }
-      if context.lane?.isHedge == true { throw LoadBusy() }
+      if context.lane?.isHedge == true { throw NoCapacityForHedge() }
       let error = exceeded(bytes, hop.body?.length ?? 0, until, call)
       guard ledger.budget.whenExhausted == .waits,
         hop.body?.length.map({ $0 <= ledger.budget.bytes ?? .max }) ?? true

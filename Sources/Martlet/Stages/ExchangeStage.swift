@@ -74,7 +74,7 @@ struct ExchangeStage: Stage {
       error.phase = .queued
       error.mayHaveReachedServer = !call.attempts.isEmpty
       // The first exchange of a hedged request may still be answered.
-      if context.lane?.isHedge == true { throw LoadBusy() }
+      if context.lane?.isHedge == true { throw NoCapacityForHedge() }
       // It would be the same with every further attempt.
       call.complete(&error)
       call.abort(error)
@@ -160,7 +160,7 @@ final class ExchangeLifetime: BodyLifetime {
   let call: Call
   private let branch: AbortBranch?
   private let token: Int
-  private let pass: LoadPass?
+  private let pass: AdmissionPermit?
 
   init(_ control: ExchangeControl, _ context: RequestContext, _ token: Int) {
     self.control = control

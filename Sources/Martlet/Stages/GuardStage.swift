@@ -23,7 +23,7 @@ struct GuardStage: Stage {
     call.explain(.hsts(value, from: source, isVerified: isVerified))
     guard isVerified else { return response }
     let now = call.settings.configuration.now()
-    if hosts.hear(value, from: source, now: now) {
+    if hosts.receive(value, from: source, now: now) {
       // A file that cannot be written does not fail the request. The wait for it ends with the call.
       try await withAbort(context.abortSource) { await hosts.save(now: now) }
     }

@@ -73,7 +73,7 @@ final class HedgeRace: Watched {
     }
   }
 
-  let primary: HedgeLane
+  let primary: HedgeExchange
   private let hop: Hop
   private let context: RequestContext
   private let next: Next
@@ -82,14 +82,14 @@ final class HedgeRace: Watched {
   private let log: HedgeLog?
   private let start: Duration
   private let state = Locked(State.waits)
-  private let watchPlace = Place()
+  private let watchPlace = SlotIndex()
 
   /// The second exchange, which most races do not have.
   private final class Hedge: Sendable {
-    let lane: HedgeLane
+    let lane: HedgeExchange
     let result = Promise<Result<StreamedResponse, any Error>>()
 
-    init(_ context: RequestContext) { lane = HedgeLane(context, isHedge: true) }
+    init(_ context: RequestContext) { lane = HedgeExchange(context, isHedge: true) }
   }
 
   private var call: Call { context.call }
@@ -99,12 +99,12 @@ final class HedgeRace: Watched {
   ) {
     (self.hop, self.context, self.next, self.delay, self.log) = (hop, context, next, delay, log)
     start = context.call.core.timeline.now()
-    primary = HedgeLane(context, isHedge: false)
+    primary = HedgeExchange(context, isHedge: false)
     if let delay { context.call.core.watchdog.watch(self, at: watchPlace, next: start.adding(delay)) }
   }
 
   /// Sends the request in a lane, whose end also ends the wait for middleware.
-  func send(in lane: HedgeLane) async -> Result<StreamedResponse, any Error> {
+  func send(in lane: HedgeExchange) async -> Result<StreamedResponse, any Error> {
     var context = context
     context.enter(lane)
     do {
@@ -168,7 +168,7 @@ final class HedgeRace: Watched {
   }
 
   private func settle(_ hedge: Hedge, _ result: Result<StreamedResponse, any Error>) {
-    if case .failure(is LoadBusy) = result {
+    if case .failure(is NoCapacityForHedge) = result {
       let reason = Explanation.Reason("limitReached", "a limit of the client has no room for it")
       call.report(.decided(.notHedged(reason)))
     }

@@ -5,7 +5,7 @@ import MartletBase
 /// The stage is right above ``ExchangeStage``, so that it knows the final origin, and counts every exchange.
 struct LoadStage: Stage {
   func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    let pass = LoadPass(origin: hop.origin, context.call)
+    let pass = AdmissionPermit(origin: hop.origin, context.call)
     // The rate of a tag or an endpoint, the rate of the origin, its concurrency and its circuit.
     while let waiter = try pass.advance(context) { try await wait(waiter, pass, context) }
     var context = context
@@ -20,7 +20,7 @@ struct LoadStage: Stage {
   }
 
   /// Waits for the turn of a request; throws why it does not go.
-  private func wait(_ waiter: LoadLine.Waiter, _ pass: LoadPass, _ context: RequestContext) async throws {
+  private func wait(_ waiter: AdmissionQueue.Waiter, _ pass: AdmissionPermit, _ context: RequestContext) async throws {
     let call = context.call
     call.report(.waiting(.turn))
     call.core.watchdog.watch(waiter, at: waiter.place, next: waiter.end)
@@ -32,17 +32,17 @@ struct LoadStage: Stage {
     }
     do {
       try await waiter.result.take()
-    } catch let refusal as LoadGate.Refusal {
+    } catch let refusal as AdmissionController.Refusal {
       throw pass.error(refusal, call)
     }
     pass.entered(isProbe: false)
-    pass.heedPause()
+    pass.observePause()
     let time = call.core.timeline.now() - waiter.since
     call.decided("load.waited", "the request waited \(time.shown) for its turn")
   }
 
   private func heard(
-    _ response: StreamedResponse, _ request: HTTPRequest, _ pass: LoadPass, _ context: RequestContext
+    _ response: StreamedResponse, _ request: HTTPRequest, _ pass: AdmissionPermit, _ context: RequestContext
   ) {
     let call = context.call
     if call.options.rate.obeysServers, !call.options.rate.isOff,
@@ -69,7 +69,7 @@ struct LoadStage: Stage {
     if context.isStreamed { pass.end() }
   }
 
-  private func failed(_ error: any Error, _ pass: LoadPass, _ context: RequestContext) -> any Error {
+  private func failed(_ error: any Error, _ pass: AdmissionPermit, _ context: RequestContext) -> any Error {
     // An exchange that ended while it waited for the client itself says nothing about the server.
     if let error = error as? HTTPError, error.phase != .queued,
       error.isConnectivity || error.isTimeout || error.kind == .tls || error.kind == .protocolViolation

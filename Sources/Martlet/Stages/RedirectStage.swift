@@ -75,7 +75,7 @@ struct RedirectStage: Stage {
     let given = replaced.headers
     let dropped = fields.drop(from: &replaced.headers)
     if given["Referer"] == hop.headers["Referer"] {
-      Referrer.keepModest(&replaced.headers, redirectedFrom: hop.url, to: replaced.url)
+      Referrer.sanitize(&replaced.headers, redirectedFrom: hop.url, to: replaced.url)
     }
     replaced.headers.remove("Host")
     for name in dropped + ["Host"] {

@@ -82,7 +82,7 @@ struct RetryStage: Stage {
   ) -> RetryPolicy.Decision {
     let policy = call.options.retry
     if policy.repeatsRefusals, request.isUsable,
-      repetition.isOwed(after: outcome, isHTTP2Chosen: call.options.httpVersion != .automatic)
+      repetition.mustRetry(after: outcome, isHTTP2Chosen: call.options.httpVersion != .automatic)
     {
       return .repeated(after: .zero, repetition.needsHTTP11 ? .needsHTTP11 : .unprocessed)
     }

@@ -1,3 +1,4 @@
+import MartletBase
 import CMartletShim
 package import Foundation
 

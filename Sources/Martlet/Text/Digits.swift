@@ -8,5 +8,5 @@ extension BinaryInteger {
 
 extension Sequence<UInt8> {
   /// Two lower-case hexadecimal digits for each octet.
-  var hexadecimal: String { map { $0.digits(2, radix: 16) }.joined() }
+  package var hexadecimal: String { map { $0.digits(2, radix: 16) }.joined() }
 }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// A point in time by which all requests of a piece of work must have ended.
 ///
 /// ``withDeadline(_:name:clock:_:)`` sets it for a task. It is the deadline of everything that the task
@@ -17,7 +19,7 @@
 /// would last until the deadline is not made.
 ///
 /// Work that several requests share, such as renewing a token or revalidating a stored response, and the deliveries of
-/// an ``Outbox`` do not have the deadline of the request that caused it; the requests that wait for it do.
+/// an `Outbox` do not have the deadline of the request that caused it; the requests that wait for it do.
 public struct Deadline: Sendable, CustomStringConvertible {
   private final class Storage: Sendable {
     let name: String?

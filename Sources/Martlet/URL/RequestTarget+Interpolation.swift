@@ -107,11 +107,11 @@ extension RequestTarget: ExpressibleByStringInterpolation {
 
 extension RequestTarget.StringInterpolation {
   /// The part of the URL that the next value belongs to.
-  private enum Place {
+  private enum URLComponent {
     case authority, path, query, fragment
   }
 
-  private var place: Place {
+  private var place: URLComponent {
     let parts = URLParts(Array(text.utf8)[...])
     if parts.fragment != nil { return .fragment }
     if parts.query != nil { return .query }

@@ -1,4 +1,5 @@
 public import Martlet
+import MartletHAR
 
 extension Cassette {
   /// What must be equal in a request and an entry.
@@ -98,7 +99,7 @@ extension Cassette {
   }
 
   /// What happens to a replayed response.
-  public enum Fault: Sendable {
+  @nonexhaustive public enum Fault: Sendable {
     /// The head arrives this much later.
     case delay(Duration)
     /// The body ends with `HTTPError.Kind.connectionLost` after a number of bytes.

@@ -1,6 +1,7 @@
 import MartletBase
 public import Foundation
 public import Martlet
+import MartletHAR
 
 /// A transport that replays recorded exchanges, and records those that are missing.
 ///
@@ -30,17 +31,17 @@ public import Martlet
 /// time limit nor a cancellation ends it.
 public final class Cassette: Transport {
   /// When to record.
-  public enum Mode: String, Sendable, Hashable {
+  @nonexhaustive public enum Mode: String, Sendable, Hashable {
     /// Never: a request without an entry fails, and nothing is sent.
     case replay
     /// Requests without an entry are sent and recorded.
     case recordMissing = "missing"
     /// All requests are sent, and the file is replaced.
-    case recordAnew = "anew"
+    case recordAll = "record"
 
     /// The mode that the environment chooses.
     ///
-    /// `MARTLET_CASSETTES` is `replay`, `missing` or `anew`; anything else means `replay`. Without it, ``replay`` if `CI` is set, as CI services do,
+    /// `MARTLET_CASSETTES` is `replay`, `missing` or `record`; anything else means `replay`. Without it, ``replay`` if `CI` is set, as CI services do,
     /// otherwise ``recordMissing``.
     public static var automatic: Mode { of(ProcessInfo.processInfo.environment) }
 
@@ -52,7 +53,7 @@ public final class Cassette: Transport {
   }
 
   /// How long a replayed response takes.
-  public enum Pacing: Sendable {
+  @nonexhaustive public enum Pacing: Sendable {
     /// No time.
     case immediate
     /// As long as it took: the head arrives after the recorded time, and the body in pieces.

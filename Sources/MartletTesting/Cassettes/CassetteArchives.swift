@@ -1,6 +1,7 @@
 import MartletBase
 import Foundation
 import Martlet
+import MartletHAR
 
 /// The files in which this process records: cassettes of one file, such as those of the cases of a test, add to each other.
 enum CassetteArchives {
@@ -28,7 +29,7 @@ enum CassetteArchives {
   /// The entries with which a cassette begins.
   static func open(_ file: URL, _ mode: Cassette.Mode) throws(HTTPError) -> HARFile {
     let path = path(of: file)
-    guard mode != .recordAnew else {
+    guard mode != .recordAll else {
       archives.withLock { archives in
         if archives[path]?.isAnew != true {
           archives[path] = Archive(file: new, isAnew: true, mark: SharedFile.mark(path))
@@ -45,7 +46,12 @@ enum CassetteArchives {
         .file, "cassette '\(path)' does not exist; run the test with MARTLET_CASSETTES=missing to record it")
     }
     let mark = SharedFile.mark(path)
-    let read = try HARFile(at: path)
+    let read: HARFile
+    do {
+      read = try HARFile(at: URL(filePath: path))
+    } catch {
+      throw error as? HTTPError ?? HTTPError(.file, "cassette '\(path)' cannot be read", underlying: error)
+    }
     if mode == .recordMissing {
       archives.withLock { archives in
         // What another cassette of this process has recorded is in the file, too.
@@ -71,7 +77,7 @@ enum CassetteArchives {
               throw HTTPError(
                 .file, "cassette '\(path)' was changed by another process: record in a file of its own")
             }
-            archive.file = try HARFile(at: path)
+            archive.file = try HARFile(at: URL(filePath: path))
           }
           guard archive.file.creator.hasPrefix("Martlet") else {
             throw HTTPError(

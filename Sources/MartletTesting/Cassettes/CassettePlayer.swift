@@ -1,6 +1,7 @@
 import MartletBase
 import Foundation
 import Martlet
+import MartletHAR
 import Synchronization
 
 /// A cassette with the transport of one client.
@@ -155,7 +156,8 @@ struct CassettePlayer: Transport {
       var timings = HAREntry.Timings()
       timings.wait = arrived - start
       timings.receive = clock.now - arrived
-      let entry = HAREntry(request, body, head, data, startedAt: date, timings: timings, redaction)
+      let entry = HAREntry(
+        recording: request, body, head, data, startedAt: date, timings: timings, redaction)
       try cassette.record(entry, redaction)
     }
     // Nobody reads a body that cannot be there.

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletHAR
 
 /// The entries of a cassette, and which of them were used.
 struct CassetteTape {
@@ -46,7 +47,7 @@ struct CassetteTape {
   mutating func next(_ asked: HARKey, _ redaction: Redaction) throws(HTTPError) -> Step {
     try load(redaction)
     let key = matching.reduced(asked)
-    if mode != .recordAnew {
+    if mode != .recordAll {
       // One that ends the request leaves the others for later ones.
       let laid = faults.indices.filter { faults[$0].count > 0 && faults[$0].path ?? asked.path == asked.path }
       for place in laid {

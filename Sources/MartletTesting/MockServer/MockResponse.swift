@@ -18,7 +18,7 @@ public struct MockResponse: Sendable {
   public typealias Field = RecordedRequest.Field
 
   /// One step of a response.
-  public enum Step: Sendable {
+  @nonexhaustive public enum Step: Sendable {
     /// Sends a well-formed response; see ``Message``.
     case message(Message)
     /// Sends these bytes unchanged.
@@ -53,7 +53,7 @@ public struct MockResponse: Sendable {
   /// otherwise the right one is added (RFC 9112 §6). No other field is added.
   public struct Message: Sendable {
     /// The content and its framing.
-    public enum Body: Sendable {
+    @nonexhaustive public enum Body: Sendable {
       /// Bytes with a `Content-Length`.
       case data(Data)
       /// Chunks with `Transfer-Encoding: chunked`; empty ones are omitted.

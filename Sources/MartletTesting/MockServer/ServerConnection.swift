@@ -26,7 +26,7 @@ final class ServerConnection {
   }
 
   /// The reason for which the script does not continue.
-  private enum Obstacle: Equatable {
+  private enum BlockReason: Equatable {
     case none
     case pause(until: ContinuousClock.Instant)
     case hang
@@ -45,7 +45,7 @@ final class ServerConnection {
   private var task: Task<Void, Never>?
   private var requestCount = 0
   private var answerCount = 0
-  private var obstacle = Obstacle.none
+  private var obstacle = BlockReason.none
   /// Whether the current steps belong to no request.
   private var isGreeting = false
   /// Whether a malformed request arrived; no more requests are read.

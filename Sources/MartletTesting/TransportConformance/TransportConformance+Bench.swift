@@ -35,7 +35,7 @@ struct ConformanceBench: Sendable {
     let limit = TransportConformance.timeLimit
     let timer = Task {
       guard (try? await Task.sleep(for: limit)) != nil else { return }
-      source.abort(failure(expected: "an end within \(limit)", got: "none"))
+      source.abort(failure(expected: "an end within \(limit)", actual: "none"))
     }
     defer { timer.cancel() }
     try await withTaskCancellationHandler {
@@ -47,18 +47,18 @@ struct ConformanceBench: Sendable {
 
   // MARK: Checks
 
-  func failure(expected: String, got: String) -> ConformanceFailure {
-    ConformanceFailure(caseName: name, expected: expected, got: got)
+  func failure(expected: String, actual: String) -> ConformanceFailure {
+    ConformanceFailure(caseName: name, expected: expected, actual: actual)
   }
 
-  func expect<T: Equatable>(_ subject: String, _ got: T, is expected: T) throws {
-    guard got != expected else { return }
-    throw failure(expected: "\(subject) is \(Self.show(expected))", got: Self.show(got))
+  func expect<T: Equatable>(_ subject: String, _ actual: T, is expected: T) throws {
+    guard actual != expected else { return }
+    throw failure(expected: "\(subject) is \(Self.show(expected))", actual: Self.show(actual))
   }
 
-  func expect(_ claim: String, _ holds: Bool, got: @autoclosure () -> String = "the contrary") throws {
+  func expect(_ claim: String, _ holds: Bool, actual: @autoclosure () -> String = "the contrary") throws {
     guard !holds else { return }
-    throw failure(expected: claim, got: got())
+    throw failure(expected: claim, actual: actual())
   }
 
   private static func show(_ value: some Any) -> String {
@@ -82,7 +82,7 @@ struct ConformanceBench: Sendable {
     do {
       return try await (client ?? self.client).send(request)
     } catch let error as HTTPError {
-      throw failure(expected: "a response", got: "\(error)")
+      throw failure(expected: "a response", actual: "\(error)")
     }
   }
 
@@ -94,7 +94,7 @@ struct ConformanceBench: Sendable {
     try expect("the body", response.text, is: "done")
     try expect("what could not be read", server.malformed.map(\.reason), is: [])
     guard let arrived = server.requests.first, server.requests.count == 1 else {
-      throw failure(expected: "one request", got: "\(server.requests.count)")
+      throw failure(expected: "one request", actual: "\(server.requests.count)")
     }
     return arrived
   }
@@ -133,16 +133,16 @@ struct ConformanceBench: Sendable {
     let isFine = whole ? received.body == sent : sent.starts(with: received.body)
     try expect(
       "an error, or \(whole ? "all" : "a beginning") of the \(sent.count) bytes sent", isFine,
-      got: Self.show(received.body))
+      actual: Self.show(received.body))
   }
 
   /// Fails unless the result is one of these error kinds.
   func expectError(_ kinds: [HTTPError.Kind], in outcome: Result<HTTPResponse, HTTPError>) throws {
     let expected = "an HTTPError of kind " + kinds.map(\.description).joined(separator: " or ")
     switch outcome {
-    case .failure(let error): try expect(expected, kinds.contains(error.kind), got: "\(error)")
+    case .failure(let error): try expect(expected, kinds.contains(error.kind), actual: "\(error)")
     case .success(let response):
-      throw failure(expected: expected, got: "\(response.status.rawValue) with \(response.body.count) bytes")
+      throw failure(expected: expected, actual: "\(response.status.rawValue) with \(response.body.count) bytes")
     }
   }
 
@@ -156,7 +156,7 @@ struct ConformanceBench: Sendable {
       return .failure(error)
     } catch {
       try Task.checkCancellation()
-      throw failure(expected: "a response or an HTTPError", got: "\(error)")
+      throw failure(expected: "a response or an HTTPError", actual: "\(error)")
     }
   }
 

@@ -83,7 +83,7 @@ extension TransportConformance {
         return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
       }
       for number in 0..<20 {
-        try bench.expect("body \(number)", received[number] == body(number), got: received[number] ?? "nothing")
+        try bench.expect("body \(number)", received[number] == body(number), actual: received[number] ?? "nothing")
       }
       try bench.expect("the number of requests", server.requests.count, is: 20)
     },

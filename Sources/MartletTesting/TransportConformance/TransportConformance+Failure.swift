@@ -5,10 +5,10 @@ public struct ConformanceFailure: Error, Sendable, Hashable, CustomStringConvert
   /// The expected result.
   public let expected: String
   /// The actual result.
-  public let got: String
+  public let actual: String
 
   /// The case, the expected and the actual result, in three lines.
   public var description: String {
-    "The transport fails the case \"\(caseName)\".\n  Expected: \(expected)\n  Got: \(got)"
+    "The transport fails the case \"\(caseName)\".\n  Expected: \(expected)\n  Got: \(actual)"
   }
 }

@@ -56,7 +56,7 @@ extension TransportConformance {
       let response = try await answer(bench, "ETag: \"1\"\r\nx-lower: 1\r\nCONTENT-MD5: 1\r\nwEiRd: 1\r\n")
       let names = response.headers.map(\.name)
       for name in ["ETag", "x-lower", "CONTENT-MD5", "wEiRd"] {
-        try bench.expect("the name \(name) as it was sent", names.contains(name), got: "\(names)")
+        try bench.expect("the name \(name) as it was sent", names.contains(name), actual: "\(names)")
       }
     },
     Case("keeps the order of header fields") { bench in

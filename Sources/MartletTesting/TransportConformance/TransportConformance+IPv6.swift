@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletBase
 
 /// A server for one request on the IPv6 loopback address, where ``MockServer`` does not listen.
 final class IPv6Responder: Sendable {

@@ -61,8 +61,8 @@ extension TransportConformance {
       let response = try await bench.send(.get(RequestTarget("http://[::1]:\(server.port)/x")))
       let head = try await server.head()
       try bench.expect("the body", response.text, is: "six")
-      try bench.expect("a request for /x", head.hasPrefix("GET /x HTTP/1.1\r\n"), got: head)
-      try bench.expect("the host in brackets", head.contains("\r\nHost: [::1]:\(server.port)\r\n"), got: head)
+      try bench.expect("a request for /x", head.hasPrefix("GET /x HTTP/1.1\r\n"), actual: head)
+      try bench.expect("the host in brackets", head.contains("\r\nHost: [::1]:\(server.port)\r\n"), actual: head)
     },
     Case("announces no body for a GET") { bench in
       let request = try await bench.arrival(of: .get("/"))

@@ -98,10 +98,10 @@ extension TransportConformance {
     let result = await task.result
     let elapsed = ContinuousClock.now - start
     switch result {
-    case .success: throw bench.failure(expected: "CancellationError", got: "a result")
-    case .failure(let error): try bench.expect("CancellationError", error is CancellationError, got: "\(error)")
+    case .success: throw bench.failure(expected: "CancellationError", actual: "a result")
+    case .failure(let error): try bench.expect("CancellationError", error is CancellationError, actual: "\(error)")
     }
-    try bench.expect("an error within \(Bench.promptly)", elapsed < Bench.promptly, got: "after \(elapsed)")
+    try bench.expect("an error within \(Bench.promptly)", elapsed < Bench.promptly, actual: "after \(elapsed)")
     if let server { try await bench.expectClosed(server) }
   }
 }

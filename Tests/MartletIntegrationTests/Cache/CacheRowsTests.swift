@@ -211,14 +211,14 @@ import Testing
     let server = try server()
     defer { server.stop() }
     // Two shelves, as a cache on disk has them.
-    let (lasting, session) = (MemoryShelf(limit: 1 << 20), MemoryShelf(limit: 1 << 20))
+    let (lasting, session) = (MemoryStorage(limit: 1 << 20), MemoryStorage(limit: 1 << 20))
     let first = HTTPClient(.now(day), .retry(.off)) { $0.cache = ResponseCache(permanent: lasting, session: session) }
 
     _ = try await first.get("\(raw: server.url)/session", options: .cacheStorage(.session))
     _ = try await first.get("\(raw: server.url)/permanent", options: .cacheStorage(.permanent))
     // The next start of the program.
     let second = HTTPClient(.now(day), .retry(.off)) {
-      $0.cache = ResponseCache(permanent: lasting, session: MemoryShelf(limit: 1 << 20))
+      $0.cache = ResponseCache(permanent: lasting, session: MemoryStorage(limit: 1 << 20))
     }
     #expect(try await second.get("\(raw: server.url)/session", options: .cache([.neverWrite])).source == .network)
     #expect(try await second.get("\(raw: server.url)/permanent").source == .cache)

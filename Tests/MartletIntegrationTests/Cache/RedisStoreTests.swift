@@ -212,7 +212,7 @@
       defer { server.stop() }
       let client = HTTPClient(.cache(.store(redis.store)), Self.settings)
       let asked: [(path: String, options: RequestOptions, headers: HTTPHeaders)] = [
-        ("user", .credential(.user("ada", password: "secret", isSentUnasked: true)), [:]),
+        ("user", .credential(.user("ada", password: "secret", isPreemptive: true)), [:]),
         ("token", .credential(.token("secret")), [:]),
         ("field", RequestOptions(), ["Authorization": "Bearer secret"]),
         ("cookie", RequestOptions(), ["Cookie": "session=secret"]),

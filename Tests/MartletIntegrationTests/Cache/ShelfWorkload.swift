@@ -47,7 +47,7 @@ enum ShelfWorkload {
   /// Stores, reads and removes for a time, and until it has stored and found so many records.
   ///
   /// - Returns: How many times it stored and found something, and what was wrong.
-  static func hammer(_ shelf: DiskShelf, keys: Int, for duration: Duration, atLeast least: Int = 0) -> (
+  static func hammer(_ shelf: DiskStorage, keys: Int, for duration: Duration, atLeast least: Int = 0) -> (
     Int, Int, String?
   ) {
     let end = ContinuousClock.now + duration

@@ -1,11 +1,13 @@
 #if os(Linux)
   import Foundation
+  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing
 
   @testable import Martlet
   @testable import MartletTool
+  @testable import MartletOutbox
 
   /// Files that do not fit on the disk: in processes of their own, which may make no file longer than so many bytes.
   @Suite(.ownThreads, .hangLimit) struct FullDiskTests {
@@ -59,22 +61,22 @@
         let folder = try TemporaryFolder()
         let now = Date()
         let hosts = HSTSHosts(.file(folder.url.appending(path: "hosts")), now: now)
-        func hear(_ host: String) async throws {
-          _ = hosts.hear("max-age=1000", from: try AbsoluteURL.parse("https://\(host)/"), now: now)
+        func receive(_ host: String) async throws {
+          _ = hosts.receive("max-age=1000", from: try AbsoluteURL.parse("https://\(host)/"), now: now)
           await hosts.save(now: now)
         }
-        try await hear("a.test")
+        try await receive("a.test")
         let before = try folder.contents("hosts")
 
         FullDiskTests.fill(at: before.count + 3)
-        try await hear("b.test")
+        try await receive("b.test")
 
         #expect(try folder.contents("hosts") == before && before.count > 20)
         #expect(folder.names == ["hosts", "hosts.lock"])
         #expect(hosts.covers("b.test", now: now))
 
         FullDiskTests.empty()
-        try await hear("c.test")
+        try await receive("c.test")
         let next = HSTSHosts(.file(folder.url.appending(path: "hosts")), now: now)
         #expect(["a.test", "b.test", "c.test"].allSatisfy { next.covers($0, now: now) })
       }

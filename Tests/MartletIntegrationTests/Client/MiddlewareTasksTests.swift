@@ -1,5 +1,6 @@
 #if os(Linux)
   import Foundation
+  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 import MartletTesting
 import TestSupport
 import Testing

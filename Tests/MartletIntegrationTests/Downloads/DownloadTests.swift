@@ -1,5 +1,6 @@
 #if os(Linux)
   import Foundation
+  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing
@@ -162,7 +163,7 @@
       try Self.small.prefix(100_000).write(to: part)
       var record = PartRecord(url: server.url)
       record.entityTag = "\"1\""
-      record.boot = MachineRun.current
+      record.boot = BootID.current
       try PrivateFile.replace(part.path + ".json", with: try JSONEncoder().encode(record))
 
       let done = try await lane.client().download(.get(server.target), to: file)
@@ -415,7 +416,7 @@
       try bytes.prefix(1 << 20).write(to: part)
       var record = PartRecord(url: server.url)
       record.entityTag = "\"1\""
-      record.boot = MachineRun.current
+      record.boot = BootID.current
       record.length = Int64(bytes.count)
       try PrivateFile.replace(part.path + ".json", with: try JSONEncoder().encode(record))
       let resumed = try await client.download(.get(server.target), to: folder.url.appending(path: "b"))
@@ -431,7 +432,7 @@
       let folder = try TemporaryFolder()
       var record = PartRecord(url: server.url)
       record.entityTag = "\"1\""
-      record.boot = MachineRun.current
+      record.boot = BootID.current
       record.length = Int64(Self.small.count)
       record.isSequential = false
       record.written = ByteSpans(upTo: 50_000)

@@ -1,6 +1,7 @@
 #if os(Linux)
   import CMartletShim
   import Foundation
+  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing

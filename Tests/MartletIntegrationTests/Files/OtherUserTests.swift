@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 #if canImport(Darwin)
   import Darwin
@@ -104,7 +105,7 @@ import Testing
     let store = RequestGuard.HSTSStore.file(folder.url.appending(path: "hosts"))
     let now = Date(timeIntervalSince1970: 1_000_000)
     let first = HSTSHosts(store, now: now)
-    #expect(first.hear("max-age=100", from: try AbsoluteURL.parse("https://a.test/"), now: now))
+    #expect(first.receive("max-age=100", from: try AbsoluteURL.parse("https://a.test/"), now: now))
     await first.save(now: now)
     let before = try folder.contents("hosts")
     try Self.give(folder.path("hosts"))

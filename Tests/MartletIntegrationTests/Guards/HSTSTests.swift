@@ -110,9 +110,9 @@
 
     private static let now = Date(timeIntervalSince1970: 1_000_000)
 
-    private static func hear(_ name: String, _ value: String = "max-age=100", in hosts: HSTSHosts) async throws {
+    private static func receive(_ name: String, _ value: String = "max-age=100", in hosts: HSTSHosts) async throws {
       let url = try AbsoluteURL.parse("https://\(name)/")
-      if hosts.hear(value, from: url, now: now) { await hosts.save(now: now) }
+      if hosts.receive(value, from: url, now: now) { await hosts.save(now: now) }
     }
 
     @Test func `shares a file with other instances without undoing their changes`() async throws {
@@ -121,11 +121,11 @@
       let first = HSTSHosts(store, now: Self.now)
       let second = HSTSHosts(store, now: Self.now)
 
-      try await Self.hear("a.example", in: first)
-      try await Self.hear("b.example", in: second)
+      try await Self.receive("a.example", in: first)
+      try await Self.receive("b.example", in: second)
       #expect(second.covers("a.example", now: Self.now))
-      try await Self.hear("a.example", "max-age=0", in: second)
-      try await Self.hear("c.example", in: first)
+      try await Self.receive("a.example", "max-age=0", in: second)
+      try await Self.receive("c.example", in: first)
 
       let third = HSTSHosts(store, now: Self.now)
       for hosts in [first, third] {
@@ -141,7 +141,7 @@
 
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<40 {
-          group.addTask { try await Self.hear("host\(number).example", in: both[number % 2]) }
+          group.addTask { try await Self.receive("host\(number).example", in: both[number % 2]) }
         }
         try await group.waitForAll()
       }
@@ -156,10 +156,10 @@
       let store = RequestGuard.HSTSStore.file(inner.appendingPathComponent("hosts"))
       let hosts = HSTSHosts(store, now: Self.now)
 
-      try await Self.hear("a.example", in: hosts)
+      try await Self.receive("a.example", in: hosts)
       #expect(hosts.covers("a.example", now: Self.now))
       try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
-      try await Self.hear("b.example", in: hosts)
+      try await Self.receive("b.example", in: hosts)
 
       let read = HSTSHosts(store, now: Self.now)
       #expect(read.covers("a.example", now: Self.now) && read.covers("b.example", now: Self.now))
@@ -170,14 +170,14 @@
       try folder.write("precious\n", to: "hosts")
       let hosts = HSTSHosts(.file(folder.url.appendingPathComponent("hosts")), now: Self.now)
 
-      try await Self.hear("a.example", in: hosts)
+      try await Self.receive("a.example", in: hosts)
 
       #expect(hosts.problem?.kind == .file)
       #expect(try folder.contents("hosts") == Data("precious\n".utf8))
       let link = HSTSHosts(.file(folder.url.appendingPathComponent("link")), now: Self.now)
       try FileManager.default.createSymbolicLink(
         atPath: folder.path("link"), withDestinationPath: folder.path("hosts"))
-      try await Self.hear("a.example", in: link)
+      try await Self.receive("a.example", in: link)
       #expect(try folder.contents("hosts") == Data("precious\n".utf8))
     }
   }

@@ -5,6 +5,7 @@
   import Testing
 
   @testable import Martlet
+  @testable import MartletHAR
   @testable import MartletTool
 
   /// Recordings of real exchanges.

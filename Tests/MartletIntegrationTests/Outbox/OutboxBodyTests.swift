@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 /// Files of bodies, while another process cleans up.
 @Suite(.ownThreads, .hangLimit) struct OutboxBodyTests {

@@ -5,6 +5,7 @@
   import Testing
 
   @testable import Martlet
+  @testable import MartletOutbox
 
   /// Responses to an outbox, over sockets.
   @Suite(.hangLimit) struct OutboxResponseTests {

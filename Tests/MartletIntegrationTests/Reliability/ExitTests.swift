@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import Martlet
+  import MartletOutbox
   import MartletTesting
   import TestSupport
   import Testing

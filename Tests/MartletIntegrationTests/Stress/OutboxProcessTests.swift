@@ -5,6 +5,7 @@
   import Testing
 
   @testable import Martlet
+  @testable import MartletOutbox
 
   /// Outboxes whose processes end, one way or the other.
   @Suite(.ownThreads, .hangLimit) struct OutboxProcessTests {

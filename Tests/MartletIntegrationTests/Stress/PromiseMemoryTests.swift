@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import Martlet
+  import MartletBase
   import MartletTesting
   import TestSupport
   import Testing

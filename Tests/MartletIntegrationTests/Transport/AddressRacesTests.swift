@@ -1,4 +1,5 @@
 #if os(Linux)
+  import MartletBase
   import Testing
   import TestSupport
 

@@ -21,7 +21,7 @@
     @Test(arguments: Lane.engines) func `waits inline for fast responses`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("hello"))
       // However long an answer takes on a busy machine.
-      let pace = AnswerPace(patience: 20_000_000, credit: AnswerPace.maximumCredit)
+      let pace = InlineWaitHeuristic(patience: 20_000_000, credit: InlineWaitHeuristic.maximumCredit)
       let transport = WaitingTransport(lane: lane, pace: pace)
       let client = Lane.curl.client(.transport(transport))
 
@@ -37,7 +37,8 @@
 
     @Test(arguments: Lane.engines) func `does not wait inline for slow responses`(_ lane: Lane) async throws {
       let server = try MockServer { (_: RecordedRequest) in .ok("x").delayed(by: .milliseconds(100)) }
-      let transport = WaitingTransport(lane: lane, pace: AnswerPace(patience: 1_000, credit: AnswerPace.price))
+      let transport = WaitingTransport(
+        lane: lane, pace: InlineWaitHeuristic(patience: 1_000, credit: InlineWaitHeuristic.price))
       let client = Lane.curl.client(.transport(transport))
 
       for _ in 0..<5 { _ = try await client.get(RequestTarget(server.url)) }
@@ -51,7 +52,7 @@
         request.target == "/slow" ? .ok("late").delayed(by: .milliseconds(60)) : .ok("x")
       }
       let client = Lane.curl.client(
-        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 20_000, credit: 64))))
+        .transport(WaitingTransport(lane: lane, pace: InlineWaitHeuristic(patience: 20_000, credit: 64))))
       _ = try await client.get(RequestTarget(server.url))
 
       for _ in 0..<8 {
@@ -68,7 +69,7 @@
         request.target == "/never" ? .hang : .ok("x")
       }
       let client = Lane.curl.client(
-        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 100_000, credit: 64))))
+        .transport(WaitingTransport(lane: lane, pace: InlineWaitHeuristic(patience: 100_000, credit: 64))))
 
       for _ in 0..<3 {
         for _ in 0..<3 { _ = try await client.get(RequestTarget(server.url)) }
@@ -87,7 +88,7 @@
         request.target.hasPrefix("/slow") ? .ok("slow").delayed(by: .milliseconds(30)) : .ok("quick")
       }
       let client = Lane.curl.client(
-        .transport(WaitingTransport(lane: lane, pace: AnswerPace(patience: 10_000, credit: 64))))
+        .transport(WaitingTransport(lane: lane, pace: InlineWaitHeuristic(patience: 10_000, credit: 64))))
       _ = try await client.get(RequestTarget(server.url))
 
       let texts = try await withThrowingTaskGroup(of: String?.self) { group in
@@ -154,14 +155,17 @@
   /// An engine that takes its servers for quick ones from the beginning.
   struct WaitingTransport: Transport {
     private let lane: Lane
-    private let pace: AnswerPace
+    private let pace: InlineWaitHeuristic
     private let made = Made()
 
     private final class Made: Sendable {
       let count = Locked<AwaitedCount?>(nil)
     }
 
-    init(lane: Lane, pace: AnswerPace = AnswerPace(patience: 50_000, credit: AnswerPace.maximumCredit)) {
+    init(
+      lane: Lane,
+      pace: InlineWaitHeuristic = InlineWaitHeuristic(patience: 50_000, credit: InlineWaitHeuristic.maximumCredit)
+    ) {
       self.lane = lane
       self.pace = pace
     }

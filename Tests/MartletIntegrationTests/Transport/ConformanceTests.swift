@@ -73,7 +73,7 @@ private let systemLoaderExclusions: [String: String] = {
 
     #expect(failures.map(\.caseName) == ["delivers a body with a length"])
     #expect(failures.map(\.expected) == ["the body is \"hello\""])
-    #expect(failures.map(\.got) == ["\"olleh\""])
+    #expect(failures.map(\.actual) == ["\"olleh\""])
     #expect(failures.first?.description.contains("delivers a body with a length") == true)
   }
 

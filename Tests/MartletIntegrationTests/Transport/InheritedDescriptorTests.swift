@@ -1,6 +1,7 @@
 #if os(Linux)
   import CMartletShim
   import Foundation
+  import MartletOutbox
   import MartletTesting
   import TestSupport
   import Testing

@@ -23,7 +23,7 @@
     private static func eager(_ lane: Lane) -> PreparedTransport {
       PreparedTransport { settings in
         var settings = settings
-        settings.receiveMarks = ReceiveMarks(turns: 1, patience: 20_000)
+        settings.receiveMarks = ReceiveLowWaterMarks(turns: 1, patience: 20_000)
         return lane.transport.prepared(for: settings)
       }
     }
@@ -98,7 +98,7 @@
       let server = try Self.server(blocks: 48, rest: "the end", then: [])
       let client = HTTPClient(Self.eager(lane), Self.settings)
 
-      // Whether a turn brings much, the machine decides; what follows from that, `ReceiveMarksTests`.
+      // Whether a turn brings much, the machine decides; what follows from that, `ReceiveLowWaterMarksTests`.
       for _ in 0..<5 {
         let body = try await client.get(RequestTarget(server.url("/large"))).body
         #expect(body.count == 48 * Self.block.count + 7)

@@ -2,6 +2,7 @@
   import Foundation
   import Martlet
   @testable import MartletTesting
+  import MartletBase
   import TestSupport
   import Testing
 

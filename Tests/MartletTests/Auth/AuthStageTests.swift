@@ -37,7 +37,7 @@ import Testing
   @Test func `sends preemptive and bearer credentials before any challenge`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock(
-      transport, Self.settings, .authenticator(.basic(user: "u", password: "p", isSentUnasked: true)))
+      transport, Self.settings, .authenticator(.basic(user: "u", password: "p", isPreemptive: true)))
     let bearer = HTTPClient.onTestClock(transport, Self.settings, .authenticator(.bearer("mF_9.B5f-4.1JqM")))
 
     try await client.get("/")
@@ -69,8 +69,8 @@ import Testing
   }
 
   @Test(arguments: [
-    CredentialAuthenticator(.user("a:b", password: "p", isSentUnasked: true)),
-    CredentialAuthenticator(.user("a\n", password: "p", isSentUnasked: true)),
+    CredentialAuthenticator(.user("a:b", password: "p", isPreemptive: true)),
+    CredentialAuthenticator(.user("a\n", password: "p", isPreemptive: true)),
     CredentialAuthenticator(.token("a b")), CredentialAuthenticator(.token("a\r\nX: b")),
     CredentialAuthenticator(.token("")),
   ]) func `rejects malformed credentials before sending`(authenticator: CredentialAuthenticator) async throws {

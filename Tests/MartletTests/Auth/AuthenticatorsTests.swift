@@ -153,7 +153,7 @@ import Testing
       $0.baseURL = "http://a.test"
       $0.accepts = .any
       $0.credentialStore = .memory
-      $0.authenticators[.origin("http://fixed.test")] = .basic(user: "u", password: "p", isSentUnasked: true)
+      $0.authenticators[.origin("http://fixed.test")] = .basic(user: "u", password: "p", isPreemptive: true)
       $0.authenticators[.baseURL] = .ask { _ in
         questions.add("?")
         return .user("u", password: "p")

@@ -37,7 +37,7 @@ import Testing
     await store.set(token, for: challenge.space)
     let values: [Any] = [
       password, token, challenge, RequestOptions.credential(token), store,
-      CredentialAuthenticator(password), TokenAuthenticator(token, answerLimit: .seconds(1)) { _ in nil },
+      CredentialAuthenticator(password), TokenAuthenticator(token, timeout: .seconds(1)) { _ in nil },
       Credential.user("canaryuser", password: "canarypass", domain: "D"),
       Handshake(
         scheme: .ntlm, origin: Origin(scheme: "https", host: "a", port: 443), user: "canaryuser",

@@ -103,7 +103,7 @@ import Testing
   @Test func `a repeated nonce continues its count`() throws {
     let challenge = try #require(DigestChallenge(Challenge.parse([#"Digest realm="r", nonce="n", qop="auth""#])[0]))
     let counts = NonceCounts()
-    let place = AuthState.Place(origin: nil, authority: "")
+    let place = AuthState.AuthorityScope(origin: nil, authority: "")
     let sessions = ["wrong", "right"].map {
       DigestSession(challenge, user: "u", password: $0, counts: counts, at: place)
     }

@@ -125,7 +125,7 @@ extension CacheStageTests {
   }
 
   @Test func `does not combine the stored range of a custom store with a wrong length`() async throws {
-    let shelf = MemoryShelf(limit: 1 << 20)
+    let shelf = MemoryStorage(limit: 1 << 20)
     var entry = FreshnessTests.entry(["Cache-Control": "max-age=60", "ETag": "\"old\""], status: 206)
     entry.bodyLength = 100
     entry.headers["Content-Range"] = "bytes 0-99/200"

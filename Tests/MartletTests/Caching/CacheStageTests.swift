@@ -320,8 +320,8 @@ import Testing
     {
       try await client.get("http://a.test/x", headers: headers, options: options).source
     }
-    let one = Credential.user("u", password: "1", isSentUnasked: true)
-    let two = Credential.user("u", password: "2", isSentUnasked: true)
+    let one = Credential.user("u", password: "1", isPreemptive: true)
+    let two = Credential.user("u", password: "2", isPreemptive: true)
 
     #expect(try await source() == .network)
     #expect(try await source(.credential(one)) == .network)
@@ -386,7 +386,7 @@ import Testing
   }
 
   @Test func `tolerates a record with a wrong length`() async throws {
-    let shelf = MemoryShelf(limit: 1 << 20)
+    let shelf = MemoryStorage(limit: 1 << 20)
     var entry = FreshnessTests.entry(["Cache-Control": "max-age=60"])
     for (length, part) in [(Int64(100), nil), (3, "bytes 5-2/9"), (3, "bytes 5-9/20")] {
       (entry.bodyLength, entry.status) = (length, part == nil ? 200 : 206)
@@ -416,7 +416,7 @@ import Testing
   }
 
   @Test func `writes no response with cookies or credentials to permanent storage`() async throws {
-    let (lasting, session) = (MemoryShelf(limit: 1 << 20), MemoryShelf(limit: 1 << 20))
+    let (lasting, session) = (MemoryStorage(limit: 1 << 20), MemoryStorage(limit: 1 << 20))
     let cache = ResponseCache(permanent: lasting, session: session)
     let transport = StubTransport { request in
       var fields: HTTPHeaders = ["Cache-Control": "max-age=60"]
@@ -435,7 +435,7 @@ import Testing
     }
     _ = try await client.get("http://a.test/credential", options: .credential(.token("secret")))
 
-    let written = try await (lasting as any CacheShelf).contents()
+    let written = try await (lasting as any CacheStorage).contents()
     #expect(written.map(\.key.url) == ["http://a.test/plain"])
     #expect(!"\(written)".contains("secret"))
   }

@@ -14,8 +14,8 @@ final class ShelfFolder: Sendable {
   var store: String { path + "/store" }
 
   /// A shelf there; by default the time is that of the file system, which dates what is being written.
-  func shelf(limit: Int64 = 64 << 20, at date: Date = Date()) -> DiskShelf {
-    DiskShelf(path: store, limit: limit) { date }
+  func shelf(limit: Int64 = 64 << 20, at date: Date = Date()) -> DiskStorage {
+    DiskStorage(path: store, limit: limit) { date }
   }
 
   /// The paths of all files within the store, sorted.

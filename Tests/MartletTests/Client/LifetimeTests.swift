@@ -121,7 +121,7 @@ import Testing
     let other = client.start(.get("/other"))
     var scope: RequestScope? = RequestScope(client: client)
     let started = scope?.start(.get("/started"))
-    scope?.adopt(adopted)
+    scope?.add(adopted)
 
     scope = nil
 

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 /// Waits that depend on an object end, or their work continues, when the object's last owner releases it.
 @Suite(.hangLimit) struct ReleasedOwnersTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletHAR
 @testable import MartletBase
 
 /// An object for one use either works the second time, or reports a typed error.

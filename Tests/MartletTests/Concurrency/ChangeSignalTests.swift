@@ -1,3 +1,4 @@
+import MartletBase
 import MartletTesting
 import TestSupport
 import Testing

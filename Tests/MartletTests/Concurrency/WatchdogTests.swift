@@ -9,7 +9,7 @@ import Testing
   /// Looks at one limit after the other and notes when.
   fileprivate final class Probe: Watched {
     let name: Int
-    let place = Place()
+    let place = SlotIndex()
     private let log: Log<Look>
     private let limits: Locked<[Duration]>
     private let whileLooking: (@Sendable (Probe) -> Void)?

@@ -14,33 +14,33 @@ import Testing
     ("Sat, 05 Nov 1994 08:49:37 GMT", 0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
     ("Sat, 01 Jan 0000 00:00:00 GMT", 0),
   ]) func `reads seconds and dates`(value: String, seconds: Int) {
-    #expect(RetryAfter.delay(["Retry-After": value], now: Self.now) == .seconds(seconds))
+    #expect((["Retry-After": value] as HTTPHeaders).retryAfter(now: Self.now) == .seconds(seconds))
   }
 
   @Test(arguments: ["", "-1", "+1", "1.5", "7s", "1e3", "0x10", "soon", "7, 8", "٧", "Sun, 06 Nov 1994", "\u{0}"])
   func `ignores a malformed value`(value: String) {
-    #expect(RetryAfter.delay(["Retry-After": value], now: Self.now) == nil)
+    #expect((["Retry-After": value] as HTTPHeaders).retryAfter(now: Self.now) == nil)
   }
 
-  @Test func `has no delay if the field is missing`() { #expect(RetryAfter.delay([:], now: Self.now) == nil) }
+  @Test func `has no delay if the field is missing`() { #expect(([:] as HTTPHeaders).retryAfter(now: Self.now) == nil) }
 
   @Test func `limits large values without overflow`() {
     for power in 0..<128 {
       let middle = UInt128(1) << UInt128(power)
       for value in [middle - 1, middle, middle + 1] {
         let expected = Duration.seconds(Int64(min(value, 1 << 31)))
-        #expect(RetryAfter.delay(["Retry-After": "\(value)"], now: Self.now) == expected)
+        #expect((["Retry-After": "\(value)"] as HTTPHeaders).retryAfter(now: Self.now) == expected)
       }
     }
     let enormous = "1" + String(repeating: "0", count: 400)
-    #expect(RetryAfter.delay(["Retry-After": enormous], now: Self.now) == .seconds(1 << 31))
+    #expect((["Retry-After": enormous] as HTTPHeaders).retryAfter(now: Self.now) == .seconds(1 << 31))
   }
 
   @Test(arguments: [-1e300, -1e10, 0, 1e10, 1e300, .infinity, -.infinity, .nan])
   func `returns no negative delay for any clock value`(now: Double) {
     let date = "Fri, 31 Dec 9999 23:59:59 GMT"
 
-    let delay = RetryAfter.delay(["Retry-After": date], now: Date(timeIntervalSince1970: now))
+    let delay = (["Retry-After": date] as HTTPHeaders).retryAfter(now: Date(timeIntervalSince1970: now))
 
     #expect(delay.map { $0 >= .zero } ?? true)
   }

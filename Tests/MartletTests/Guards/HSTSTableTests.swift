@@ -6,13 +6,13 @@ import Testing
 @Suite struct HSTSTableTests {
   private static func table(_ values: (String, String)..., at now: Int64 = 1000) -> HSTSTable {
     var table = HSTSTable()
-    for (name, value) in values { hear(value, from: name, at: now, &table) }
+    for (name, value) in values { receive(value, from: name, at: now, &table) }
     return table
   }
 
-  private static func hear(_ value: String, from name: String, at now: Int64, _ table: inout HSTSTable) {
+  private static func receive(_ value: String, from name: String, at now: Int64, _ table: inout HSTSTable) {
     guard let policy = StrictTransportSecurity(value) else { return }
-    table.hear(policy, from: name, now: now)
+    table.receive(policy, from: name, now: now)
   }
 
   @Test func `covers a host until max-age, and its subdomains only with includeSubDomains`() {
@@ -29,11 +29,11 @@ import Testing
   @Test func `a newer policy replaces the old one, and a max-age of zero removes it`() {
     var table = Self.table(("a.example", "max-age=10; includeSubDomains"), ("x.a.example", "max-age=5"))
 
-    Self.hear("max-age=100", from: "a.example", at: 1001, &table)
+    Self.receive("max-age=100", from: "a.example", at: 1001, &table)
     #expect(table.covers("a.example", now: 1100) && !table.covers("y.a.example", now: 1002))
-    Self.hear("max-age=0", from: "a.example", at: 1002, &table)
+    Self.receive("max-age=0", from: "a.example", at: 1002, &table)
     #expect(!table.covers("a.example", now: 1003) && table.covers("x.a.example", now: 1003))
-    Self.hear("max-age=0", from: "never.example", at: 1002, &table)
+    Self.receive("max-age=0", from: "never.example", at: 1002, &table)
     #expect(table.entries.keys.sorted() == ["x.a.example"])
     #expect(table.changes.keys.sorted() == ["a.example", "x.a.example"])
   }
@@ -47,16 +47,16 @@ import Testing
   @Test func `limits the number of hosts, and evicts the least recently updated`() {
     var table = HSTSTable()
     for number in 0..<(HSTSTable.maximumHosts) {
-      Self.hear("max-age=100", from: "\(number).example", at: 1000, &table)
+      Self.receive("max-age=100", from: "\(number).example", at: 1000, &table)
     }
-    Self.hear("max-age=100", from: "0.example", at: 1001, &table)
-    Self.hear("max-age=100", from: "new.example", at: 1002, &table)
+    Self.receive("max-age=100", from: "0.example", at: 1001, &table)
+    Self.receive("max-age=100", from: "new.example", at: 1002, &table)
 
     #expect(table.entries.count == HSTSTable.maximumHosts)
     #expect(table.covers("0.example", now: 1003) && table.covers("new.example", now: 1003))
     #expect(!table.covers("1.example", now: 1003))
     // What has ended goes first, all of it.
-    Self.hear("max-age=100", from: "later.example", at: 1101, &table)
+    Self.receive("max-age=100", from: "later.example", at: 1101, &table)
     #expect(table.entries.keys.sorted() == ["later.example", "new.example"])
   }
 
@@ -64,23 +64,23 @@ import Testing
     var table = Self.table(("a.example", "max-age=1000"))
     #expect(table.takeChanges().count == 1)
 
-    Self.hear("max-age=1000", from: "a.example", at: 1050, &table)
+    Self.receive("max-age=1000", from: "a.example", at: 1050, &table)
     #expect(table.changes.isEmpty)
     #expect(table.covers("a.example", now: 2049))
-    Self.hear("max-age=1000", from: "a.example", at: 1051, &table)
+    Self.receive("max-age=1000", from: "a.example", at: 1051, &table)
     #expect(table.takeChanges().count == 1)
-    Self.hear("max-age=1000; includeSubDomains", from: "a.example", at: 1051, &table)
+    Self.receive("max-age=1000; includeSubDomains", from: "a.example", at: 1051, &table)
     #expect(table.takeChanges().count == 1)
-    Self.hear("max-age=10; includeSubDomains", from: "a.example", at: 1051, &table)
+    Self.receive("max-age=10; includeSubDomains", from: "a.example", at: 1051, &table)
     #expect(table.takeChanges().count == 1)
-    Self.hear("max-age=0", from: "a.example", at: 1051, &table)
+    Self.receive("max-age=0", from: "a.example", at: 1051, &table)
     #expect(table.takeChanges() == ["a.example": nil])
   }
 
   @Test func `adopts saved entries without overwriting its own unsaved changes`() {
     var table = Self.table(("mine.example", "max-age=10"), ("gone.example", "max-age=10"))
     _ = table.takeChanges()
-    Self.hear("max-age=20", from: "mine.example", at: 1001, &table)
+    Self.receive("max-age=20", from: "mine.example", at: 1001, &table)
 
     let other = HSTSTable.Entry(expires: 5000, includesSubdomains: true)
     let ended = HSTSTable.Entry(expires: 900, includesSubdomains: true)
@@ -90,7 +90,7 @@ import Testing
     #expect(table.entries.keys.sorted() == ["mine.example", "other.example"])
     #expect(table.covers("x.other.example", now: 1002))
     let unsaved = table.takeChanges()
-    Self.hear("max-age=0", from: "mine.example", at: 1002, &table)
+    Self.receive("max-age=0", from: "mine.example", at: 1002, &table)
     table.restore(unsaved)
     #expect(table.changes == ["mine.example": nil])
   }

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletHAR
 
 /// Reading HAR files of this and other programs.
 @Suite struct HARFileTests {
@@ -125,14 +126,17 @@ import Testing
   @Test func `a file that does not exist is named`() throws {
     let error = #expect(throws: HTTPError.self) { try HARFile(at: "/nowhere/x.har") }
     #expect(error?.message == "/nowhere/x.har does not exist")
+    let url = try #require(URL(string: "https://a.test/x.har"))
+    let other = #expect(throws: HTTPError.self) { try HARFile(at: url) }
+    #expect(other?.kind == .file && other?.message.contains("needs a file URL") == true)
   }
 
   @Test func `text is escaped as JSON`() throws {
     let strange = "\u{0}\u{1F}\n\r\t\"\\/é😀\u{2028}"
-    let node = JSONNode.members([
+    let node = HARNode.members([
       ("a", .text(strange)), ("b", .number(Int64.min)), ("c", .milliseconds(.microseconds(1_000_007))),
       ("d", .milliseconds(nil)), ("e", .milliseconds(.seconds(-1.5))),
-      ("f", .array([true, false].map { .members([("x", .scalar(.bool($0)))]) })), ("g", .text(nil)),
+      ("f", .array([true, false].map { .members([("x", .literal("\($0)"))]) })), ("g", .text(nil)),
     ])
     var text: [UInt8] = []
     node.append(to: &text)

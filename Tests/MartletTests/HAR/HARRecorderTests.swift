@@ -1,9 +1,11 @@
 import Foundation
+import MartletBase
 import MartletTesting
 import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletHAR
 
 /// What a recorder writes.
 @Suite(.hangLimit) struct HARRecorderTests {
@@ -289,5 +291,39 @@ import Testing
 
     #expect(error?.kind == .file)
     #expect(error?.message.contains(text.hasPrefix("/") ? "/nowhere/at/all/x.har" : "needs a file URL") == true)
+  }
+
+  @Test func `a second recorder of a file is refused before anything is written`() throws {
+    let folder = try TemporaryFolder()
+    let file = URL(filePath: folder.path("x.har"))
+    try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: ".")
+    let first = try HARRecorder(to: file)
+    let facts = DiskCalls.facts(folder.path("x.har"))
+
+    for name in ["x.har", "link/x.har", "./x.har", "x.har.part"] {
+      let path = folder.path(name)
+      let error = #expect(throws: HTTPError.self) { try HARRecorder(to: URL(filePath: path)) }
+      #expect(error?.kind == .file && error?.message.contains("is in use by another recorder") == true, "\(path)")
+    }
+
+    #expect(folder.names == ["link", "x.har", "x.har.part"] && DiskCalls.facts(folder.path("x.har")) == facts)
+    #expect(first.problem == nil)
+  }
+
+  @Test func `a file is free when its recorder is closed or released`() throws {
+    let folder = try TemporaryFolder()
+    let file = URL(filePath: folder.path("x.har"))
+    let first = try HARRecorder(to: file)
+    _ = try HARRecorder(to: URL(filePath: folder.path("y.har")))
+
+    first.close()
+    do {
+      let second = try HARRecorder(to: file)
+      first.close()
+      #expect(folder.names == ["x.har", "x.har.part", "y.har"] && second.problem == nil)
+    }
+    let third = try HARRecorder(to: file)
+
+    #expect(folder.names == ["x.har", "x.har.part", "y.har"] && third.problem == nil)
   }
 }

@@ -42,9 +42,9 @@ import Testing
       case .head(let head, let number): "\(number) head \(head.status.rawValue)"
       case .decision(let entry): entry.decision.sentence
       case .exchangeEnded(_, let number): "\(number) ended"
-      case .ended(.succeeded(let status)): "succeeded \(status.rawValue)"
-      case .ended(.failed): "failed"
-      case .ended(.cancelled): "cancelled"
+      case .ended(.succeeded(let status), _): "succeeded \(status.rawValue)"
+      case .ended(.failed, _): "failed"
+      case .ended(.cancelled, _): "cancelled"
       }
     }
   }
@@ -204,6 +204,27 @@ import Testing
     let ends = events.filter { if case .ended = $0.kind { true } else { false } }.map(\.attributes)
     #expect(ends.map { $0["error.type"] } == ["503", nil, "decoding"])
     #expect(ends[1]["http.request.method"] == "_OTHER" && ends[1]["http.request.method_original"] == "PURGE")
+  }
+
+  @Test func `the end of a call has the source of its response`() async throws {
+    let recorder = Recorder()
+    let transport = StubTransport { request in
+      request.url?.path() == "/x"
+        ? .text("x", headers: ["Cache-Control": "max-age=60"])
+        : .failure(HTTPError(.cannotConnect, "refused", phase: .connecting))
+    }
+    let client = HTTPClient.stubbed(transport, .cache(.memory()), .retry(.off), .instruments(recorder))
+
+    for _ in 0..<2 { _ = try await client.get("/x") }
+    _ = try await client.stream("/x") { try await $0.collect(upTo: 10) }
+    await #expect(throws: HTTPError.self) { try await client.get("/y") }
+    await #expect(throws: HTTPError.self) { try await client.get("/x", as: Int.self) }
+    await client.drain()
+
+    let sources = recorder.events.elements.compactMap { event -> HTTPResponse.Source?? in
+      if case .ended(_, let source) = event.kind { .some(source) } else { nil }
+    }
+    #expect(sources == [.network, .cache, .cache, nil, .cache])
   }
 
   @Test func `an instrument that blocks delays no request, and loses events beyond the limit`() async throws {

@@ -274,17 +274,6 @@ import Testing
     value.int.map { JSONNode.Key(intValue: $0) } ?? JSONNode.Key(stringValue: value.string ?? "")
   }
 
-  @Test func `a small value beside many rows costs less than decoding the rows`() throws {
-    let rows = (0..<20_000).map { "{\"i\":\($0)}" }.joined(separator: ",")
-    let body = Data("{\"v\":1,\"rows\":[\(rows)]}".utf8)
-    _ = try JSONDecoder().decode(Meta<Int>.self, from: body)
-
-    let number = try Self.cpuTime { _ = try JSONDecoder().decode(Meta<Int>.self, from: body) }
-    let value = try Self.cpuTime { _ = try HTTPResponse(status: .ok, body: body).json(Meta<JSONValue>.self) }
-
-    #expect(value < 2 * number, "\(number) \(value)")
-  }
-
   // MARK: Malformed, or a number that does not fit
 
   @Test(arguments: [

@@ -36,6 +36,14 @@ import Testing
     #expect(throws: JSONParser.Problem.self) { try JSONParser.value(of: Data(text.utf8)) }
   }
 
+  @Test func `parses a text, and says where it is wrong`() throws {
+    #expect(try JSONValue(parsing: Data(#" {"a":[1]} "#.utf8))["a"][0] == 1)
+    #expect(try JSONValue(parsing: Data("\"\u{1}\\ud800\"".utf8), isLenient: true) == "\u{1}\u{FFFD}")
+
+    let error = #expect(throws: JSONValue.SyntaxError.self) { try JSONValue(parsing: Data("[1 2]".utf8)) }
+    #expect(error?.offset == 3 && error?.reason == "expected a comma or the end of the array")
+  }
+
   @Test func `rejects a string that is not valid UTF-8`() {
     #expect(throws: JSONParser.Problem.self) { try JSONParser.value(of: Data([0x22, 0xFF, 0x22])) }
   }

@@ -1,10 +1,11 @@
 import Foundation
+import MartletBase
 import TestSupport
 
 @testable import Martlet
 
 /// Clients and servers in virtual time, without tasks and sockets: every decision is made by the values that the stages
-/// use (`LoadGate`, `HedgeLatencies`, `RetryPolicy`, `RetryBudget`), and the same seed gives the same run.
+/// use (`AdmissionController`, `HedgeLatencies`, `RetryPolicy`, `RetryBudget`), and the same seed gives the same run.
 struct LoadSimulation {
   /// What is simulated; times are in seconds.
   struct Scenario {
@@ -111,7 +112,7 @@ struct LoadSimulation {
   }
 
   private struct Client {
-    var gate: LoadGate
+    var gate: AdmissionController
     var budget = RetryBudget()
     var latencies = HedgeLatencies()
     var timer: Duration?
@@ -144,11 +145,11 @@ struct LoadSimulation {
     self.scenario = scenario
     self.policies = policies
     random = SeededGenerator(seed: scenario.seed)
-    var rules = LoadGate.Rules()
+    var rules = AdmissionController.Rules()
     rules.bounds = policies.bounds
     rules.breaker = policies.breaker
     rules.maximumWait = policies.maximumWait
-    clients = (0..<scenario.clients).map { _ in Client(gate: LoadGate(rules)) }
+    clients = (0..<scenario.clients).map { _ in Client(gate: AdmissionController(rules)) }
     servers = Array(repeating: Server(), count: scenario.servers)
   }
 
@@ -207,7 +208,7 @@ struct LoadSimulation {
     let client = calls[call].client
     nextWait += 1
     let end = Duration.seconds(calls[call].start + scenario.patience)
-    let arrival = LoadGate.Arrival(id: UInt64(nextWait), caller: .anybody, end: end)
+    let arrival = AdmissionController.Arrival(id: UInt64(nextWait), caller: .anybody, end: end)
     switch clients[client].gate.arrive(arrival, now: time) {
     case .goes(let isProbe): send(call, isProbe: isProbe)
     case .refused: fail(call)
@@ -220,7 +221,7 @@ struct LoadSimulation {
     }
   }
 
-  private mutating func hand(_ served: [LoadGate.Served], _ client: Int) {
+  private mutating func hand(_ served: [AdmissionController.Served], _ client: Int) {
     for one in served {
       guard let call = waiting.removeValue(forKey: Int(one.id)) else { continue }
       calls[call].wait = nil
@@ -329,7 +330,7 @@ struct LoadSimulation {
     count(call, isSuccess: true)
   }
 
-  private mutating func end(_ exchange: Int, _ outcome: LoadGate.Outcome) {
+  private mutating func end(_ exchange: Int, _ outcome: AdmissionController.Outcome) {
     guard !exchanges[exchange].isOver else { return }
     exchanges[exchange].isOver = true
     let client = calls[exchanges[exchange].call].client

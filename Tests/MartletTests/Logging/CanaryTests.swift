@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletHAR
 
 /// A secret in every place, every failure that is easy, and everything that can be printed.
 @Suite struct CanaryTests {

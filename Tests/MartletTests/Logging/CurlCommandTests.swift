@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 import MartletTesting
 import TestSupport
 import Testing
@@ -135,7 +136,7 @@ import Testing
       request.headers["X"] = HostileText.random(upTo: 12, using: &generator)
       guard let command = try? request.curlCommand() else { continue }
 
-      #expect(command.unicodeScalars.allSatisfy { InvalidInput.isPrintable($0) })
+      #expect(command.unicodeScalars.allSatisfy { Printable.isPrintable($0) })
     }
   }
 

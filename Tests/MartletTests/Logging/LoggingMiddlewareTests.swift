@@ -113,7 +113,7 @@ import Testing
     #expect(lines.count == 9)
     #expect(lines.contains { $0.hasSuffix("* the server asks for Basic") }, "without the realm, which cannot be read")
     for line in lines + [error.description] {
-      #expect(line.unicodeScalars.allSatisfy { InvalidInput.isPrintable($0) }, "\(line.debugDescription)")
+      #expect(line.unicodeScalars.allSatisfy { Printable.isPrintable($0) }, "\(line.debugDescription)")
     }
     #expect(lines.contains { $0.hasSuffix(#"<| \u{1b}[2J\r\n7-0-1 < 200 FAKE\u{202e}\u{2028}\u{9b}\xff"#) })
   }

@@ -5,6 +5,7 @@ import Testing
 
 @testable import MartletBase
 @testable import Martlet
+@testable import MartletHAR
 
 /// Documents of many programs, truncated anywhere, in every output of a client.
 @Suite(.hangLimit) struct SecretDocumentTests {
@@ -39,7 +40,8 @@ import Testing
     outputs["log"] = BodyMask.masked(data, contentType: document.type, .standard).map { LogText.line($0) }
     outputs["URL"] = Redaction.standard.url(of: request)
     let entry = HAREntry(
-      request, data, response, data, startedAt: Date(timeIntervalSince1970: 0), timings: HAREntry.Timings(), .standard)
+      request, sent: data, response: response, received: data, startedAt: Date(timeIntervalSince1970: 0),
+      redaction: .standard)
     var text: [UInt8] = []
     HAREntry.append([entry], to: &text)
     outputs["HAR and cassette"] = String(decoding: text, as: UTF8.self)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletHAR
 
 /// Files that processes share, and files beside a cassette.
 extension CassetteTests {
@@ -77,7 +78,7 @@ extension CassetteTests {
 
   @Test func `a new recording in a file that another process changes is an error`() async throws {
     try folder.write(#"{"log":{"version":"1.2","creator":{"name":"Martlet"},"entries":[]}}"#, to: "c/x.har")
-    let (cassette, _) = recording(.recordAnew) { _ in .text("x") }
+    let (cassette, _) = recording(.recordAll) { _ in .text("x") }
     let live = HTTPClient(cassette, Self.settings)
     try await live.get("/a")
     var other = try HARFile(at: file.path())

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletHAR
 
 /// Recording exchanges, and replaying them.
 @Suite(.hangLimit) struct CassetteTests {
@@ -85,7 +86,7 @@ import Testing
     #expect(try await client1.get("/b").text == "new")
     #expect(second.requests.count == 1 && missing.entryCount == 2)
 
-    let (anew, third) = recording(.recordAnew) { _ in .text("newest") }
+    let (anew, third) = recording(.recordAll) { _ in .text("newest") }
     let client2 = HTTPClient(anew, Self.settings)
     #expect(try await client2.get("/a").text == "newest")
     #expect(third.requests.count == 1)
@@ -95,7 +96,7 @@ import Testing
   @Test(
     arguments: [
       ([:], Cassette.Mode.recordMissing), (["CI": "true"], .replay), (["CI": ""], .recordMissing),
-      (["CI": "false"], .recordMissing), (["CI": "true", "MARTLET_CASSETTES": "anew"], .recordAnew),
+      (["CI": "false"], .recordMissing), (["CI": "true", "MARTLET_CASSETTES": "record"], .recordAll),
       (["MARTLET_CASSETTES": "replay"], .replay), (["MARTLET_CASSETTES": "missing", "CI": "1"], .recordMissing),
       (["MARTLET_CASSETTES": "other"], .replay),
     ] as [([String: String], Cassette.Mode)])
@@ -298,7 +299,7 @@ import Testing
   }
 
   @Test func `cassettes of one file add to each other`() async throws {
-    for mode in [Cassette.Mode.recordMissing, .recordAnew] {
+    for mode in [Cassette.Mode.recordMissing, .recordAll] {
       let cassettes = (0..<5).map { _ in recording(mode) { request in .text(request.url?.path() ?? "") }.0 }
       for (number, cassette) in cassettes.enumerated() {
         try await HTTPClient(cassette, Self.settings).get(RequestTarget("/\(mode.rawValue)/\(number)"))

@@ -76,6 +76,30 @@ import Testing
     #expect(Self.masked(text, type, .revealingSecrets) == text)
   }
 
+  @Test(
+    arguments: [
+      (#"{"token":123}"#, "application/json", nil, .standard, .text(Data(#"{"token":0}"#.utf8))),
+      ("password=canary", "application/x-www-form-urlencoded", nil, .standard, .text(Data("password=***".utf8))),
+      ("<input name=password>", "text/html", nil, .standard, nil), ("x", "text/plain", nil, .strict, nil),
+      ("x", "image/png", nil, .standard, .bytes(Data("x".utf8))), ("x", "image/png", "gzip", .standard, nil),
+      ("x", "image/png", nil, .strict, nil), ("x", "application/x-protobuf", nil, .standard, nil),
+      ("x", "application/x-protobuf", nil, .revealingSecrets, .bytes(Data("x".utf8))),
+    ] as [(String, String?, String?, Redaction, Redaction.MaskedBody?)])
+  func `an instrument masks bodies as a recording does`(
+    _ text: String, _ type: String?, _ coding: String?, _ redaction: Redaction, _ masked: Redaction.MaskedBody?
+  ) {
+    #expect(redaction.maskedBody(Data(text.utf8), contentType: type, coding: coding) == masked)
+  }
+
+  @Test func `an instrument masks URLs, fields and text as logs do`() {
+    let request = HTTPRequest(.get, "https://canary:canary@a.test/x?token=canary&n=1#canary")
+    let field = HTTPHeaders.Field(name: "X-Api-Key", value: "canary")
+
+    #expect(Redaction.standard.maskedURL(of: request) == "https://a.test/x?token=***&n=1")
+    #expect(Redaction.standard.maskedValue(of: field) == "***")
+    #expect(Redaction.standard.masked("sent token=canary") == "sent token=***")
+  }
+
   @Test func `text with zeros is not taken for text`() {
     let text = Data(#"{"password":"canary"}"#.utf16.flatMap { [UInt8($0), 0] })
     #expect(!BodyMask.isText(text, contentType: "application/json", coding: nil))

@@ -40,7 +40,7 @@ import Testing
     let response = HTTPResponse(status: 200, headers: headers, body: Data(sample.body))
 
     #expect(response.text == sample.text)
-    #expect(response.textNote == sample.note)
+    #expect(response.textDecodingWarning == sample.note)
   }
 
   @Test(arguments: [0, 1, 2, 3, 4, 5], [nil, "utf-8"])
@@ -54,7 +54,7 @@ import Testing
       try await client.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
     }
 
-    #expect(error?.response?.isBodyTruncated == true && error?.response?.textNote == nil)
+    #expect(error?.response?.isBodyTruncated == true && error?.response?.textDecodingWarning == nil)
     #expect(error?.response?.text == ["", "", "ü", "ü", "ü", "ü€"][limit])
   }
 

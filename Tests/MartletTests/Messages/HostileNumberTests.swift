@@ -18,7 +18,7 @@ import Testing
       let expected = Int(min(value ?? .max, 1 << 31))
       #expect(FieldSyntax.deltaSeconds(text) == expected, "\(text)")
       #expect(FieldSyntax.deltaSeconds("-" + text) == nil)
-      #expect(RetryAfter.delay(["Retry-After": text], now: Self.now) == .seconds(expected), "\(text)")
+      #expect((["Retry-After": text] as HTTPHeaders).retryAfter(now: Self.now) == .seconds(expected), "\(text)")
     }
   }
 

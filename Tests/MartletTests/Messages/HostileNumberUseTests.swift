@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 /// The numbers of a peer on their way through everything that reads one: the right answer, or an error of ours.
 @Suite(.hangLimit) struct HostileNumberUseTests {

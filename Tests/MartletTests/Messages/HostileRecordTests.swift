@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 /// Numbers in files of our own, which a fault or another program may have changed: a value, or an error of ours.
 @Suite(.hangLimit) struct HostileRecordTests {
@@ -108,9 +109,9 @@ import Testing
     var table = HSTSTable()
 
     table.adopt(found, now: 1_700_000_000)
-    table.hear(StrictTransportSecurity(maxAge: 1000), from: "a.test", now: 1_700_000_000)
+    table.receive(StrictTransportSecurity(maxAge: 1000), from: "a.test", now: 1_700_000_000)
     table.apply(["a.test": HSTSTable.Entry(expires: .max, includesSubdomains: true)], now: .max)
-    table.hear(StrictTransportSecurity(maxAge: 1000), from: "a.test", now: .max)
+    table.receive(StrictTransportSecurity(maxAge: 1000), from: "a.test", now: .max)
 
     #expect(HSTSFile.parse(HSTSFile.text(table.entries)) == table.entries)
   }

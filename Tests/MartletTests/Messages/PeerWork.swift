@@ -4,6 +4,7 @@ import Testing
 
 @testable import Martlet
 @testable import MartletBase
+@testable import MartletHAR
 @testable import MartletTesting
 
 /// The worst texts of a peer for each parser, in any size.
@@ -370,7 +371,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
       for name in ["Retry-After", "RateLimit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Location", "Age"] {
         headers.append(text, for: name)
       }
-      _ = (ServerLimits.pause(503, headers, now: now), RetryAfter.delay(headers, now: now), DigestField.sha256([text]))
+      _ = (ServerLimits.pause(503, headers, now: now), headers.retryAfter(now: now), DigestField.sha256([text]))
       _ = (CacheControl([text]).seconds("max-age"), StrictTransportSecurity(text), ContentRange(text))
     }
 

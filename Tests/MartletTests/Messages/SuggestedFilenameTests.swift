@@ -70,7 +70,7 @@ import Testing
 
   @Test func `decodes a Content-Disposition in Latin-1`() {
     let octets = Array("Content-Dispositionattachment; filename=caf".utf8) + [0xE9]
-    let place = ReceivedFields.Place(nameStart: 0, nameEnd: 19, valueStart: 19, valueEnd: Int32(octets.count))
+    let place = ReceivedFields.FieldRange(nameStart: 0, nameEnd: 19, valueStart: 19, valueEnd: Int32(octets.count))
     let response = HTTPResponse(status: .ok, headers: HTTPHeaders(ReceivedFields(octets, [place])))
 
     #expect(response.suggestedFilename == "caf\u{E9}")

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Martlet
 @testable import MartletBase
+@testable import MartletOutbox
 
 @Suite(.hangLimit) struct WireTextTests {
   /// ASCII, UTF-8, ISO 8859-1, other octets, and UTF-8 of a scalar that wire text uses itself.
@@ -104,7 +105,7 @@ import Testing
     let file = folder.url.appending(path: "x.har")
     let fields = HTTPHeaders([Self.field])
     let live = StubTransport { _ in .status(.ok, headers: fields) }
-    let cassette = Cassette(file, mode: .recordAnew, recording: live)
+    let cassette = Cassette(file, mode: .recordAll, recording: live)
     try await HTTPClient.stubbed(live) { $0.transport = cassette }.get("/")
 
     let replayed = try await HTTPClient.stubbed(live) { $0.transport = Cassette(file, mode: .replay) }.get("/")

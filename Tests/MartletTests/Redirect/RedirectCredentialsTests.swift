@@ -65,7 +65,7 @@ import Testing
       ]
     }
 
-    _ = try await client.get("http://a.test/", options: .credential(.user("u", password: "p", isSentUnasked: true)))
+    _ = try await client.get("http://a.test/", options: .credential(.user("u", password: "p", isPreemptive: true)))
 
     #expect(transport.requests.map { $0.headers.contains("Authorization") } == [true, false, true])
   }
@@ -79,7 +79,7 @@ import Testing
       $0.middleware = [.closure { request, _, next in try await next(try await next(request).request) }]
     }
 
-    _ = try await client.get("http://a.test/", options: .credential(.user("u", password: "p", isSentUnasked: true)))
+    _ = try await client.get("http://a.test/", options: .credential(.user("u", password: "p", isPreemptive: true)))
 
     #expect(transport.requests.map { $0.headers.contains("Authorization") } == [true, false, false, false])
     #expect(transport.requests.last?.url?.absoluteString == "http://a.test/chosen")

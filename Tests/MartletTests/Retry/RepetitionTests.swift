@@ -17,7 +17,7 @@ import Testing
 
   @Test func `repeats an unprocessed request up to ten times without counting it`() {
     var repetition = Repetition()
-    let owed = (0..<12).map { _ in repetition.isOwed(after: Self.lost(reached: false), isHTTP2Chosen: false) }
+    let owed = (0..<12).map { _ in repetition.mustRetry(after: Self.lost(reached: false), isHTTP2Chosen: false) }
 
     #expect(owed == Array(repeating: true, count: 10) + [false, false])
     #expect(repetition.uncounted == 10)
@@ -30,7 +30,7 @@ import Testing
     var error = HTTPError(.connectionLost, "refused")
     (error.mayHaveReachedServer, error.http2ErrorCode) = (false, 2)
     let owed = (0..<5).map { _ in
-      let isOwed = repetition.isOwed(after: RetryPolicy.Outcome(error: error), isHTTP2Chosen: false)
+      let isOwed = repetition.mustRetry(after: RetryPolicy.Outcome(error: error), isHTTP2Chosen: false)
       return isOwed ? repetition.needsNewConnection ? "new" : "owed" : "no"
     }
 
@@ -59,7 +59,7 @@ import Testing
   @Test func `an unprocessed request uses a new connection from its third refusal on`() {
     var repetition = Repetition()
     let isNew = (0..<5).map { _ in
-      _ = repetition.isOwed(after: Self.lost(reached: false), isHTTP2Chosen: false)
+      _ = repetition.mustRetry(after: Self.lost(reached: false), isHTTP2Chosen: false)
       return repetition.needsNewConnection
     }
 
@@ -69,7 +69,7 @@ import Testing
   @Test(arguments: [lost(), lost(http2Code: 2), lost(http2Code: 13), .init(status: .tooManyRequests, headers: [:])])
   func `does not repeat a request that may have been processed`(_ outcome: RetryPolicy.Outcome) {
     var repetition = Repetition()
-    let isOwed = repetition.isOwed(after: outcome, isHTTP2Chosen: false)
+    let isOwed = repetition.mustRetry(after: outcome, isHTTP2Chosen: false)
 
     #expect(!isOwed)
     #expect(repetition.uncounted == 0)
@@ -79,7 +79,7 @@ import Testing
   func `repeats once over HTTP/1.1 if the server requires it, unless HTTP/2 was chosen`(isHTTP2Chosen: Bool) {
     var repetition = Repetition()
     let outcome = Self.lost(reached: false, http2Code: 13)
-    let owed = (0..<2).map { _ in repetition.isOwed(after: outcome, isHTTP2Chosen: isHTTP2Chosen) }
+    let owed = (0..<2).map { _ in repetition.mustRetry(after: outcome, isHTTP2Chosen: isHTTP2Chosen) }
 
     #expect(owed == [!isHTTP2Chosen, false])
     #expect(repetition.needsHTTP11 == !isHTTP2Chosen)

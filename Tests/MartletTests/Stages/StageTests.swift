@@ -40,7 +40,7 @@ import Testing
     let stage = try StageCase(.get("http://a.test/")) { $0.guards = [.hsts, .httpsOnly] }
     let guards = try #require(stage.call.settings.guards)
     let now = stage.call.settings.configuration.now()
-    _ = guards.hosts?.hear("max-age=100", from: try AbsoluteURL.parse("https://a.test/"), now: now)
+    _ = guards.hosts?.receive("max-age=100", from: try AbsoluteURL.parse("https://a.test/"), now: now)
 
     let (_, passed) = try await stage.run(GuardStage(guards: guards))
 

@@ -1,10 +1,11 @@
 import Foundation
+import MartletBase
 import TestSupport
 import Testing
 
 @testable import Martlet
 
-extension ParentFolder.Calls {
+extension ParentFolderCalls {
   /// Those of a system that cannot open a folder.
   static func unopened(_ code: Int32) -> Self { Self(open: { _ in -code }, sync: { _ in 0 }) }
 

@@ -13,5 +13,5 @@ final class ClosureSource: BodyStream.Source {
   }
 
   func readerHasRoom() { onRoom() }
-  func readerHasLeft() { onLeft() }
+  func readerDidCancel() { onLeft() }
 }

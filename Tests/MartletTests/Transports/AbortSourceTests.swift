@@ -1,4 +1,5 @@
 import Martlet
+import MartletBase
 import TestSupport
 import Testing
 

@@ -36,7 +36,7 @@ import Testing
   @Test(arguments: [20_000, 200_000, 5_000_000])
   func `no five seconds exceed the rate by more than 15 percent despite late wakeups`(_ rate: Int) {
     var random = SeededGenerator(seed: 7)
-    let lane = BandwidthLane(rate: rate)
+    let lane = RateLimiter(rate: rate)
     let riders = (0..<4).map { _ in Rider() }
     var now: Int64 = 0
     var moves: [(time: Int64, bytes: Int)] = []
@@ -108,7 +108,7 @@ import Testing
   // MARK: Turns
 
   @Test func `turns are shared equally regardless of the number of claims`() {
-    let lane = BandwidthLane(rate: 100_000)
+    let lane = RateLimiter(rate: 100_000)
     let riders = (0..<4).map { _ in Rider() }
     var counts = [0, 0, 0, 0]
     for now in stride(from: 0, to: 10 * Self.second, by: 10_000) {
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func `leaving the queue unblocks later transfers and returns unused bytes`() {
-    let lane = BandwidthLane(rate: 1024)
+    let lane = RateLimiter(rate: 1024)
     let riders = (0..<3).map { _ in Rider() }
     let ids = riders.map { ObjectIdentifier($0) }
     #expect(lane.claim(ids[0], at: 0) == nil)
@@ -143,8 +143,8 @@ import Testing
   }
 
   @Test func `a turn is 20 ms of the rate, within bounds`() {
-    #expect([1024, 200_000, 50_000_000].map { BandwidthLane(rate: $0).slice } == [1024, 4000, 16_384])
-    #expect(BandwidthLane(rate: .max).claim(ObjectIdentifier(Rider()), at: 0) == nil)
+    #expect([1024, 200_000, 50_000_000].map { RateLimiter(rate: $0).slice } == [1024, 4000, 16_384])
+    #expect(RateLimiter(rate: .max).claim(ObjectIdentifier(Rider()), at: 0) == nil)
   }
 
   // MARK: Settings

@@ -9,7 +9,7 @@ import Testing
 @Suite(.hangLimit) struct BodyStreamPieceTests {
   private final class Source: BodyStream.Source {
     func readerHasRoom() {}
-    func readerHasLeft() {}
+    func readerDidCancel() {}
   }
 
   private static let pieces = (1...5).map { Data(repeating: $0, count: 40 << 10) }

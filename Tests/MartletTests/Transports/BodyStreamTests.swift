@@ -38,7 +38,7 @@ import Testing
   }
 
   private static let trailers = ReceivedFields(
-    Array("X-Sum1".utf8), [ReceivedFields.Place(nameStart: 0, nameEnd: 5, valueStart: 5, valueEnd: 6)])
+    Array("X-Sum1".utf8), [ReceivedFields.FieldRange(nameStart: 0, nameEnd: 5, valueStart: 5, valueEnd: 6)])
 
   @Test func `trailers are available after the body is read to its end`() async throws {
     let stream = Self.stream("ab", ending: false)

@@ -34,7 +34,7 @@ import Testing
     let limiter = ConnectionLimiter(perOrigin: 6, total: 8)
     let first = Self.takeAll(limiter)
 
-    first[0].noteVersion(isMultiplexed: true)
+    first[0].recordVersion(isMultiplexed: true)
     let more = Self.takeAll(limiter)
     let others = Self.takeAll(limiter, Self.b)
 
@@ -55,7 +55,7 @@ import Testing
     await waiting.wait(for: 5)
     #expect(limiter.counts == (1, 5))
 
-    first.noteVersion(isMultiplexed: true)
+    first.recordVersion(isMultiplexed: true)
 
     var slots: [ConnectionSlot] = []
     for task in tasks { slots.append(try await task.value) }
@@ -67,13 +67,13 @@ import Testing
   @Test func `the negotiated version applies to later requests until it changes`() throws {
     let limiter = ConnectionLimiter(perOrigin: 2, total: 10)
     let first = try #require(limiter.take(for: Self.a))
-    first.noteVersion(isMultiplexed: true)
+    first.recordVersion(isMultiplexed: true)
     first.release()
 
     let many = Self.takeAll(limiter)
     #expect(many.count == 100)
     for slot in many[2...] { slot.release() }
-    many[0].noteVersion(isMultiplexed: false)
+    many[0].recordVersion(isMultiplexed: false)
 
     #expect(limiter.take(for: Self.a) == nil)
     many[0].release()
@@ -85,10 +85,10 @@ import Testing
   @Test func `one server that negotiates HTTP/1 does not end HTTP/2 for its origin`() throws {
     let limiter = ConnectionLimiter(perOrigin: 3, total: 5)
     let first = try #require(limiter.take(for: Self.a))
-    first.noteVersion(isMultiplexed: true)
+    first.recordVersion(isMultiplexed: true)
     let many = Self.takeAll(limiter)
 
-    many[0].noteVersion(isMultiplexed: false)
+    many[0].recordVersion(isMultiplexed: false)
     // Two connections of five are in use, and a third one has not begun.
     #expect(Self.takeAll(limiter, Self.b).count == 3)
     many[1].release()
@@ -102,7 +102,7 @@ import Testing
     let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
     let slot = try #require(limiter.take(for: Self.a))
     slot.release()
-    slot.noteVersion(isMultiplexed: true)
+    slot.recordVersion(isMultiplexed: true)
     #expect(slot.handOn() == nil)
 
     #expect(Self.takeAll(limiter).count == 1)
@@ -112,11 +112,11 @@ import Testing
     let limiter = ConnectionLimiter(perOrigin: 6, total: 20, requests: 3)
     let serial = Self.takeAll(limiter)
     #expect(serial.count == 3)
-    serial[0].noteVersion(isMultiplexed: true)
+    serial[0].recordVersion(isMultiplexed: true)
     #expect(limiter.take(for: Self.a) == nil)
     let large = ConnectionLimiter(perOrigin: 6, total: 20, requests: 500)
     let first = Self.takeAll(large)
-    first[0].noteVersion(isMultiplexed: true)
+    first[0].recordVersion(isMultiplexed: true)
     #expect(first.count + Self.takeAll(large).count == 500)
     withExtendedLifetime((serial, first)) {}
   }
@@ -138,7 +138,7 @@ import Testing
     let next = Task { try await limiter.acquire(for: Self.a, .exclusive, abort: AbortSource()) { waiting.add(()) } }
     await waiting.wait(for: 1)
 
-    first.noteVersion(isMultiplexed: true)
+    first.recordVersion(isMultiplexed: true)
 
     #expect(limiter.counts == (2, 1))
     #expect(Self.takeAll(limiter).count == 98)
@@ -151,7 +151,7 @@ import Testing
   @Test func `a slot that outlives its exchange does not share its connection`() throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
     let slot = try #require(limiter.take(for: Self.a))
-    slot.noteVersion(isMultiplexed: true)
+    slot.recordVersion(isMultiplexed: true)
 
     let kept = try #require(slot.handOn())
 
@@ -163,7 +163,7 @@ import Testing
   @Test func `a slot that outlives its exchange does not affect the shared connection`() throws {
     let limiter = ConnectionLimiter(perOrigin: 3, total: 4)
     let first = try #require(limiter.take(for: Self.a))
-    first.noteVersion(isMultiplexed: true)
+    first.recordVersion(isMultiplexed: true)
     let many = Self.takeAll(limiter)
 
     let kept = try #require(many[0].handOn())
@@ -177,7 +177,7 @@ import Testing
   @Test func `each exclusive request counts as one connection`() throws {
     let limiter = ConnectionLimiter(perOrigin: 3, total: 10)
     let first = try #require(limiter.take(for: Self.a))
-    first.noteVersion(isMultiplexed: true)
+    first.recordVersion(isMultiplexed: true)
 
     let exclusive = Self.takeAll(limiter, Self.a, .exclusive)
     let shared = Self.takeAll(limiter)
@@ -202,7 +202,7 @@ import Testing
   @Test func `shared requests overtake waiting exclusive requests`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 2, total: 10)
     let first = try #require(limiter.take(for: Self.a))
-    first.noteVersion(isMultiplexed: true)
+    first.recordVersion(isMultiplexed: true)
     let stream = try #require(limiter.take(for: Self.a, .exclusive))
     let waiting = Log<Void>()
     let next = Task {

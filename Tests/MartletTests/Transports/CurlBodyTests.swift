@@ -19,7 +19,7 @@
         if isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) { drains.add(()) }
       }
 
-      func readerHasLeft() {}
+      func readerDidCancel() {}
     }
 
     /// Gives bytes to a body until it takes no more.
@@ -83,21 +83,21 @@
     }
   }
 
-  @Suite struct PieceGathererTests {
-    private func add(_ count: Int, of octet: UInt8, to gatherer: PieceGatherer) -> Data? {
+  @Suite struct ChunkAccumulatorTests {
+    private func add(_ count: Int, of octet: UInt8, to gatherer: ChunkAccumulator) -> Data? {
       Data(repeating: octet, count: count).withUnsafeBytes { gatherer.add($0) }
     }
 
     @Test func `a retained chunk is not overwritten`() {
-      let gatherer = PieceGatherer()
-      let pieces = (1...6).compactMap { add(PieceGatherer.pieceSize, of: $0, to: gatherer) }
+      let gatherer = ChunkAccumulator()
+      let pieces = (1...6).compactMap { add(ChunkAccumulator.pieceSize, of: $0, to: gatherer) }
 
       for (index, piece) in pieces.enumerated() { #expect(piece.allSatisfy { $0 == UInt8(index + 1) }) }
-      #expect(pieces.map(\.count) == [Int](repeating: PieceGatherer.pieceSize, count: 6))
+      #expect(pieces.map(\.count) == [Int](repeating: ChunkAccumulator.pieceSize, count: 6))
     }
 
     @Test func `bytes beyond the chunk size follow the gathered bytes`() {
-      let gatherer = PieceGatherer()
+      let gatherer = ChunkAccumulator()
       #expect(add(1000, of: 1, to: gatherer) == nil)
 
       let whole = add(300 << 10, of: 2, to: gatherer)

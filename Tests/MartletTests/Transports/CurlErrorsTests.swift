@@ -18,11 +18,11 @@
       var testDescription: String { "\(code) \(text)" }
     }
 
-    private static func ending(_ code: Int32 = 16, _ text: String = "", isReused: Bool = true) -> CurlEnding {
-      CurlEnding(code: code, text: text, hasConnected: true, isReused: isReused)
+    private static func ending(_ code: Int32 = 16, _ text: String = "", isReused: Bool = true) -> TransferCompletion {
+      TransferCompletion(code: code, text: text, hasConnected: true, isReused: isReused)
     }
 
-    private static func map(_ ending: CurlEnding) -> HTTPError {
+    private static func map(_ ending: TransferCompletion) -> HTTPError {
       CurlErrors.map(ending, phase: .waiting)
     }
 
@@ -164,7 +164,7 @@
       ] as [(Int32, String, String)])
     func `an error names what is wrong with the response`(code: Int32, text: String, message: String) {
       let error = Self.map(Self.ending(code, text))
-      let before = CurlErrors.map(CurlEnding(code: code, text: text), phase: .connecting)
+      let before = CurlErrors.map(TransferCompletion(code: code, text: text), phase: .connecting)
 
       #expect(error.kind == .protocolViolation && error.message == message)
       #expect(before.message != message)
@@ -172,7 +172,7 @@
 
     @Test func `libcurl's connect timeout is reported as the call's connect limit`() {
       let error = CurlErrors.map(
-        CurlEnding(code: 28, text: "Failed to connect after 1001 ms"), phase: .connecting,
+        TransferCompletion(code: 28, text: "Failed to connect after 1001 ms"), phase: .connecting,
         connectLimit: .milliseconds(100))
 
       #expect(error.kind == .timedOut && error.phase == .connecting && !error.mayHaveReachedServer)
@@ -187,7 +187,7 @@
     func `the reply of a SOCKS proxy is explained`(reply: Int, meaning: String?) {
       let text = "Can't complete SOCKS5 connection to a.example. (\(reply))"
 
-      let error = CurlErrors.map(CurlEnding(code: 97, text: text), phase: .connecting)
+      let error = CurlErrors.map(TransferCompletion(code: 97, text: text), phase: .connecting)
 
       #expect(error.kind == .cannotConnect)
       #expect(error.message == text + (meaning.map { ": \($0)" } ?? ""))
@@ -199,7 +199,7 @@
       (true, false, "did not accept the credentials"),
     ])
     func `a SOCKS proxy that refuses says what it wants`(hasCredentials: Bool, isOfMethods: Bool, reason: String) {
-      var ending = CurlEnding(code: 97, text: "")
+      var ending = TransferCompletion(code: 97, text: "")
       ending.refusal = CurlRefusal(
         status: nil, isOfCredentials: true, hadCredentials: hasCredentials, isOfMethods: isOfMethods)
 

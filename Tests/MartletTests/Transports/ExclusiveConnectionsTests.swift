@@ -30,11 +30,11 @@
       #expect(keys[14...].allSatisfy { $0 == ExclusiveConnections.fresh })
 
       // It frees nothing that another one has.
-      connections.giveBack(users[20])
+      connections.release(users[20])
       let second = take(20..<21)
       #expect(second == [ExclusiveConnections.fresh])
 
-      connections.giveBack(users[4])
+      connections.release(users[4])
       let third = take(4..<5)
       #expect(third == [5])
     }
@@ -43,9 +43,9 @@
       let keys = take(0..<3)
       #expect(keys == [1, 2, 3])
 
-      connections.giveBack(users[1])
-      connections.giveBack(users[1])
-      connections.giveBack(users[9])
+      connections.release(users[1])
+      connections.release(users[1])
+      connections.release(users[9])
 
       let later = take(6..<8)
       let elsewhere = connections.take(for: users[8], of: other)

@@ -33,7 +33,7 @@
     func `a request of which nothing was written has not reached the server`(
       row: (code: Int32, isReused: Bool, wasRepeated: Bool, isStale: Bool), isUnsent: Bool
     ) {
-      var ending = CurlEnding(code: row.code, text: "Send failure: Broken pipe", isReused: row.isReused)
+      var ending = TransferCompletion(code: row.code, text: "Send failure: Broken pipe", isReused: row.isReused)
       ending.hasConnected = true
       ending.wasRepeated = row.wasRepeated
       ending.isUnsent = isUnsent
@@ -47,7 +47,7 @@
 
     @Test(arguments: [16, 55, 56] as [Int32])
     func `an alert about the client's certificate on a new connection is a TLS error`(code: Int32) {
-      var ending = CurlEnding(
+      var ending = TransferCompletion(
         code: code, text: "Send failure: Broken pipe: the server sent the alert certificate required", isReused: false)
       ending.hasConnected = true
 

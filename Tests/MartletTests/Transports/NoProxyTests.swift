@@ -99,7 +99,7 @@ import Testing
     let environment = try ProxyEnvironment(["http_proxy": "http://p.test", "no_proxy": "a.test,*a,10.*.1.1"])
 
     #expect(
-      environment.remarks
+      environment.warnings
         == ["*a", "10.*.1.1"].map { "no_proxy contains \"\($0)\", which is malformed and covers no host" })
   }
 }

@@ -39,13 +39,13 @@
     }
 
     @Test(arguments: [
-      (fields: ["Content-Length: 7"], isHTTP1: true, end: TransferLife.BodyEnd.length(7)),
+      (fields: ["Content-Length: 7"], isHTTP1: true, end: TransferStateMachine.BodyEnd.length(7)),
       (["Content-Length: 7"], false, .length(7)), (["Transfer-Encoding: chunked"], true, .chunks),
       (["Transfer-Encoding: chunked", "Content-Length: 7"], true, .chunks),
       (["Transfer-Encoding: chunked"], false, .stream), ([], true, .connection), ([], false, .stream),
     ])
     func `derives the end of the body from the head`(
-      _ row: (fields: [String], isHTTP1: Bool, end: TransferLife.BodyEnd)
+      _ row: (fields: [String], isHTTP1: Bool, end: TransferStateMachine.BodyEnd)
     ) throws {
       let head = try #require(try Self.read(["HTTP/1.1 200 OK"] + row.fields + [""]))
 

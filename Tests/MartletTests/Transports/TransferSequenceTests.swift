@@ -79,8 +79,8 @@
     private let isCorrupt: Bool
     private let isAlone: Bool
     private let length: Int
-    private var life = TransferLife()
-    private var answer = TransferAnswer<Bool, Int, Int>()
+    private var life = TransferStateMachine()
+    private var answer = TransferResult<Bool, Int, Int>()
     private var posted: [Operation] = []
 
     private var network = Network.idle
@@ -190,7 +190,7 @@
     private mutating func head() {
       let finalStatus = isCutShort ? [200, 200, 404, 417].randomElement(using: &random) ?? 0 : 200
       let status = hasHandshake && life.sends.count < 3 ? 401 : finalStatus
-      let arrival = CurlArrival.of(status)
+      let arrival = ReceivedHead.of(status)
       if life.hasHead(arrival, isInHandshake: hasHandshake) {
         open(arrival)
       } else if life.holdsUpload {
@@ -198,7 +198,7 @@
       }
     }
 
-    private mutating func open(_ arrival: CurlArrival) {
+    private mutating func open(_ arrival: ReceivedHead) {
       life.open(.length(Int64(length)), isAlone: isAlone)
       network = .body
       guard answer.open(0) else {
@@ -295,7 +295,7 @@
 
     private mutating func give(_ isSuccess: Bool) { if answer.give(isSuccess) != nil { answers.append(isSuccess) } }
 
-    private mutating func end(_ name: String) -> TransferAnswer<Bool, Int, Int>.Stage? {
+    private mutating func end(_ name: String) -> TransferResult<Bool, Int, Int>.Stage? {
       guard let stage = answer.end() else { return nil }
       ends += 1
       ending = name
@@ -365,7 +365,7 @@
     }
 
     private mutating func drained() {
-      guard isOpened, !answer.isEnded else { return life.readerHasLeft() }
+      guard isOpened, !answer.isEnded else { return life.readerDidCancel() }
       let isBroken = isCorrupt && pending > 0 && chance(of: 2)
       let hasRoom: Swift.Result<Bool, ResponseHeadReader.Problem> =
         isBroken ? .failure(.init(message: "corrupt")) : .success(makeRoom())

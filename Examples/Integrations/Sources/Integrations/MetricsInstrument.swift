@@ -64,7 +64,7 @@ public final class MetricsInstrument: Instrument {
         .record(summary.sentBytes)
       Recorder(label: "http.client.response.body.size", dimensions: dimensions, factory: factory)
         .record(summary.receivedBytes)
-    case .began, .attempt, .phase, .decision, .ended: break
+    default: break
     }
   }
 

@@ -47,7 +47,7 @@ public final class TracingInstrument: Martlet.Instrument {
     case .head(_, let exchange): describe(calls.withLock { $0[id]?.exchanges[exchange] }, event)
     case .exchangeEnded(_, let exchange): end(calls.withLock { $0[id]?.exchanges.removeValue(forKey: exchange) }, event)
     case .ended: end(calls.withLock { $0.removeValue(forKey: id) }?.span, event)
-    case .began, .attempt, .phase, .decision: break
+    default: break
     }
   }
 

@@ -145,7 +145,7 @@ enum CacheRecordCoding {
     guard count > 0 else { return [:] }
     let start = reader.position
     let octets = [UInt8](reader.rest)
-    var places: [ReceivedFields.Place] = []
+    var places: [ReceivedFields.FieldRange] = []
     places.reserveCapacity(count)
     for _ in 0..<count {
       let (nameLength, valueLength) = (Int(try reader.number() as UInt32), Int(try reader.number() as UInt32))
@@ -153,7 +153,7 @@ enum CacheRecordCoding {
       _ = try reader.bytes(nameLength + valueLength)
       // The offsets fit into `Int32`, because the length of a head is bounded.
       let (value, end) = (Int32(name + nameLength), Int32(reader.position - start))
-      places.append(ReceivedFields.Place(nameStart: Int32(name), nameEnd: value, valueStart: value, valueEnd: end))
+      places.append(ReceivedFields.FieldRange(nameStart: Int32(name), nameEnd: value, valueStart: value, valueEnd: end))
     }
     return HTTPHeaders(ReceivedFields(octets, places))
   }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The header of a stored record, with lengths and checksums of the rest.
 ///
 /// Numbers are little-endian:

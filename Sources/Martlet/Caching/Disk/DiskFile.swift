@@ -8,10 +8,10 @@ final class DiskFile: Sendable {
   let descriptor: DiskDescriptor
   /// The file of a sink, which has a temporary name until it is stored.
   private let temporary: DiskTemporary?
-  private let home: Locked<Home?>
+  private let home: Locked<PermanentLocation?>
 
   /// The permanent location of a file, and the folder of the storage.
-  typealias Home = (name: DiskName, number: UInt64, folder: String)
+  typealias PermanentLocation = (name: DiskName, number: UInt64, folder: String)
 
   var isStored: Bool { home.withLock { $0 != nil } }
 
@@ -22,7 +22,8 @@ final class DiskFile: Sendable {
 
   /// Creates a complete body: a stored one with its home, another one with its temporary file.
   init(
-    _ descriptor: DiskDescriptor, count: Int64, checksum: UInt64, home: Home? = nil, temporary: DiskTemporary? = nil
+    _ descriptor: DiskDescriptor, count: Int64, checksum: UInt64, home: PermanentLocation? = nil,
+    temporary: DiskTemporary? = nil
   ) {
     (self.descriptor, self.count, self.checksum, self.temporary) = (descriptor, count, checksum, temporary)
     self.home = Locked(home)

@@ -65,7 +65,7 @@ struct DiskIndex {
     parts[part] = new
   }
 
-  mutating func noteWrite(_ written: Int64) { writtenBytes += written }
+  mutating func recordWrite(_ written: Int64) { writtenBytes += written }
 
   /// The parts to rescan because of the writes since they were last returned.
   ///

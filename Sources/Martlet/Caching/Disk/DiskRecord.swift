@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// A record as it was found on disk.
@@ -15,7 +16,7 @@ struct DiskRecord {
   ) throws(DiskCalls.Failure) -> DiskRecord? {
     let start = try DiskCalls.read(file.number, at: 0, count: Int(min(size, Int64(firstRead))))
     return try CacheRecordCoding.decode(
-      start: start, size: size, maximumBodyLength: DiskShelf.maximumInlineBytes, needsBody: needsBody
+      start: start, size: size, maximumBodyLength: DiskStorage.maximumInlineBytes, needsBody: needsBody
     ) { offset, count throws(DiskCalls.Failure) in
       if offset + count <= start.count { return Data(start[offset..<(offset + count)]) }
       return try DiskCalls.read(file.number, at: Int64(offset), count: count)

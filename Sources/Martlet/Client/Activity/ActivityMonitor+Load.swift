@@ -1,3 +1,5 @@
+import MartletBase
+
 extension ActivityMonitor {
   /// The limits for the load of one origin, tag or endpoint.
   ///
@@ -5,7 +7,7 @@ extension ActivityMonitor {
   /// that requests have met.
   public struct LoadState: Sendable, Hashable {
     /// The state of a ``CircuitBreaker``.
-    public enum Circuit: Sendable, Hashable {
+    @nonexhaustive public enum Circuit: Sendable, Hashable {
       /// Requests are sent.
       case closed
       /// Requests fail at once, for this time.
@@ -72,7 +74,7 @@ extension ClientCore {
   }
 }
 
-extension LoadLine.Key {
+extension AdmissionQueue.Key {
   fileprivate var name: String {
     switch self {
     case .origin(let origin, _, _), .rate(_, .origin(let origin)): "\(origin)"

@@ -14,13 +14,13 @@ extension ActivityMonitor {
     /// The requests that wait for something other than the network.
     public var waiting: [Waiting] = []
     /// The names of tracked work that is running.
-    public var adopted: [String] = []
+    public var trackedWork: [String] = []
     /// The mean rate over the last five one-second buckets, the current one included.
     public var bytesPerSecond = TransferProgress.Bandwidth()
     /// The totals since the client was created.
     public var totals = Totals()
-    /// The status values of the client's ``ClientWork``.
-    var work: [any Sendable] = []
+    /// The status values of attached ``ClientWork``, in no particular order.
+    public var work: [any Sendable] = []
     /// The limits for the load of servers, by name.
     public var loads: [LoadState] = []
     /// The use of the data budget, or `nil` without one.
@@ -29,7 +29,7 @@ extension ActivityMonitor {
     public var byHost: [String: Int] = [:]
 
     /// Whether anything uses the network; waiting requests do not.
-    public var isNetworkInUse: Bool { !running.isEmpty || !adopted.isEmpty }
+    public var isNetworkInUse: Bool { !running.isEmpty || !trackedWork.isEmpty }
   }
 
   /// Counters since the client was created.

@@ -102,7 +102,7 @@ public actor ActivityMonitor {
   ///   - work: The work; it runs immediately, in the calling task.
   /// - Returns: The result of the work.
   /// - Throws: The error thrown by the work.
-  public nonisolated func adopt<R>(_ name: String, _ work: () async throws -> R) async rethrows -> R {
+  public nonisolated func track<R>(_ name: String, _ work: () async throws -> R) async rethrows -> R {
     let id = core.enterForeign(name)
     defer { core.leaveForeign(id) }
     return try await work()
@@ -153,7 +153,7 @@ extension ClientCore {
   func snapshot() -> ActivityMonitor.Snapshot {
     let (calls, foreign, totals) = activity()
     var snapshot = ActivityMonitor.Snapshot()
-    snapshot.adopted = foreign.sorted()
+    snapshot.trackedWork = foreign.sorted()
     snapshot.totals = totals
     (snapshot.totals.bytesReceived, snapshot.totals.bytesSent) = meter.totals
     snapshot.bytesPerSecond = meter.rate(at: timeline.now())
@@ -164,7 +164,7 @@ extension ClientCore {
       snapshot.data = ActivityMonitor.DataState(
         used: ledger.used(now: now), budget: ledger.budget.bytes ?? .max, rest: ledger.budget.period(at: now).rest)
     }
-    snapshot.work = work.map(\.shown)
+    snapshot.work = work.map(\.snapshot)
     for call in calls.sorted(by: { $0.id < $1.id }) {
       let info = ActivityMonitor.RequestInfo(call)
       switch info.state {

@@ -2,13 +2,13 @@ import MartletBase
 import Synchronization
 
 /// The outcome of one request of an endpoint type.
-public enum EndpointEvent<Output: Sendable>: Sendable {
+@nonexhaustive public enum EndpointEvent<Output: Sendable>: Sendable {
   /// Its output.
   case succeeded(Output)
   /// Its error; cancelled requests are not reported.
   case failed(any Error)
   /// The number of oldest events dropped since the last report, because the listener was too slow.
-  case missed(Int)
+  case dropped(Int)
 }
 
 /// Delivers the outcomes of endpoints to the listeners of their types.
@@ -38,7 +38,7 @@ final class OutcomeHub: Sendable {
     }
     return AsyncStream {
       let missed = listener.missed.exchange(0, ordering: .relaxed)
-      if missed > 0 { return .missed(missed) }
+      if missed > 0 { return .dropped(missed) }
       var iterator = events.makeAsyncIterator()
       return await iterator.next()
     }

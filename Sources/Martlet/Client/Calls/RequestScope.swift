@@ -88,7 +88,7 @@ public final class RequestScope: Sendable {
   /// Adds a request that was started elsewhere to the scope.
   ///
   /// - Parameter handle: The handle of the request.
-  public func adopt(_ handle: RequestHandle<some Sendable>) { join(handle, nil) }
+  public func add(_ handle: RequestHandle<some Sendable>) { join(handle, nil) }
 
   /// Cancels all requests in the scope; new ones can be started afterwards.
   public func cancelAll() {

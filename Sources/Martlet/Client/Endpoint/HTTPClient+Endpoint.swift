@@ -1,3 +1,5 @@
+import MartletBase
+
 extension HTTPClient {
   /// Sends an endpoint's request and returns its output.
   ///
@@ -101,7 +103,7 @@ extension HTTPClient {
   ///   - limit: The maximum number of events kept for a slow listener.
   /// - Returns: The events.
   public nonisolated func events<E: Endpoint>(
-    of type: E.Type, keeping limit: Int = 64
+    of type: E.Type, bufferingNewest limit: Int = 64
   ) -> AsyncStream<EndpointEvent<E.Output>> {
     core.outcomes.stream(of: type, keeping: limit)
   }

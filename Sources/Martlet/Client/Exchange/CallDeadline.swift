@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The deadline of a call, by the clock of its client.
 final class CallDeadline: Sendable {
   let deadline: Deadline

@@ -343,7 +343,7 @@ final class ConnectionSlot: Sendable {
   private func end() -> Bool? { isExclusive.withLock { $0.take() } }
 
   /// Notes whether HTTP/2 was negotiated, so that others can share the connection.
-  func noteVersion(isMultiplexed: Bool) {
+  func recordVersion(isMultiplexed: Bool) {
     isExclusive.withLock { isExclusive in
       guard let known = isExclusive else { return }
       isExclusive = limiter.note(.init(pool: pool, isExclusive: known), isMultiplexed: isMultiplexed)

@@ -18,7 +18,7 @@ public import Foundation
 /// less the ``margin``. A request without either has no such field, and a field that the program sets itself is kept.
 public struct DeadlineHeader: Sendable, Hashable {
   /// How the time is written.
-  public enum Format: Sendable, Hashable {
+  @nonexhaustive public enum Format: Sendable, Hashable {
     /// Up to eight digits and a unit, as in gRPC: `1500m` is 1.5 seconds.
     case grpc
     /// A number of milliseconds: `1500`.

@@ -33,7 +33,7 @@ package final class ExchangeControl: Watched {
   /// The beginnings of the bodies, if an instrument wants them.
   let capture: BodyCapture?
   private let state: Locked<State>
-  private let watchPlace = Place()
+  private let watchPlace = SlotIndex()
 
   init(call: Call, number: Int = 0, start: Duration) {
     self.call = call

@@ -39,7 +39,7 @@ final class InstrumentFeed: Sendable {
 }
 
 /// What a call keeps for its instruments and its trace; most calls have neither.
-final class CallWatch: Sendable {
+final class CallInstrumentation: Sendable {
   /// The call as instruments see it, if there are any.
   let shown: Boxed<InstrumentEvent.Call>?
   /// The trace of the task that began the call.

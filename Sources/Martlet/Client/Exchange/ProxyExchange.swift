@@ -36,7 +36,7 @@ final class ProxyExchange: Sendable {
 
   init(_ context: RequestContext) { (call, abortSource) = (context.call, context.abortSource) }
 
-  func visit(_ proxy: Proxy) -> AuthSession.Visit { AuthSession.Visit(origin: proxy.origin, call: call, abortSource) }
+  func visit(_ proxy: Proxy) -> AuthSession.Target { AuthSession.Target(origin: proxy.origin, call: call, abortSource) }
 
   // MARK: The transport's side
 
@@ -98,14 +98,14 @@ extension Call {
   /// The session for a proxy: that of the credentials in its URL, otherwise a configured one.
   func proxySession(for proxy: Proxy) -> AuthSession? {
     guard proxy.user == nil && proxy.password == nil else {
-      let credential = Credential.user(proxy.user ?? "", password: proxy.password ?? "", isSentUnasked: true)
+      let credential = Credential.user(proxy.user ?? "", password: proxy.password ?? "", isPreemptive: true)
       return core.callSessions.session(for: CallCredential(credential: credential, origin: proxy.origin), isProxy: true)
     }
     return settings.configuration.authenticators.proxySession(for: proxy.origin)
   }
 }
 
-extension AuthSession.Visit {
+extension AuthSession.Target {
   init(origin: Origin, call: Call, _ abortSource: AbortSource) {
     self.init(
       origin: origin, call: call, abortSource: abortSource, store: call.settings.configuration.credentialStore,

@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// The context of a request, for transports and middleware.
@@ -50,7 +51,7 @@ public struct RequestContext: Sendable {
   }
 
   /// Makes this the context of one of the two exchanges of a hedged request.
-  mutating func enter(_ lane: HedgeLane) {
+  mutating func enter(_ lane: HedgeExchange) {
     branch = lane.branch
     change { $0.lane = lane }
   }
@@ -77,8 +78,8 @@ extension RequestContext {
     var proxyExchange: ProxyExchange?
     var handshake: Handshake?
     var credential: Credential?
-    var lane: HedgeLane?
-    var pass: LoadPass?
+    var lane: HedgeExchange?
+    var pass: AdmissionPermit?
     var fallback: Fallback?
   }
 
@@ -114,10 +115,10 @@ extension RequestContext {
   }
 
   /// The lane of an exchange of a hedged request; `nil` for other requests.
-  var lane: HedgeLane? { rare?.value.lane }
+  var lane: HedgeExchange? { rare?.value.lane }
 
   /// The place of the exchange at the limits of the client, if there are any.
-  var pass: LoadPass? {
+  var pass: AdmissionPermit? {
     get { rare?.value.pass }
     set { change { $0.pass = newValue } }
   }

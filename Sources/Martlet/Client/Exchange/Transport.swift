@@ -106,9 +106,9 @@ public struct TransportSettings: Sendable {
 
   #if os(Linux)
     /// The initial estimate of the servers' speed; replaced in tests.
-    var answerPace = AnswerPace()
+    var answerPace = InlineWaitHeuristic()
     /// The receive low-water marks; replaced in tests.
-    var receiveMarks = ReceiveMarks()
+    var receiveMarks = ReceiveLowWaterMarks()
   #endif
 
   /// Creates the default settings.

@@ -65,7 +65,7 @@ final class ClientSettings: Sendable {
     } else {
       cache = .memory()
     }
-    (cache.permanent as? StoreShelf)?.keepTime(by: configuration.clock)
+    (cache.permanent as? StoreAdapter)?.keepTime(by: configuration.clock)
     guards = GuardSet(configuration, transport, reusing: previous?.guards)
     if let previous, previous.configuration.instrumentsIdentity == configuration.instrumentsIdentity {
       instruments = previous.instruments

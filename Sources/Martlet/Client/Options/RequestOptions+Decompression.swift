@@ -1,6 +1,6 @@
 extension RequestOptions {
   /// Whether response bodies are decoded (RFC 9110 §8.4).
-  public enum Decompression: Hashable, Sendable {
+  @nonexhaustive public enum Decompression: Hashable, Sendable {
     /// Requests content codings and decodes them; the default.
     ///
     /// `Accept-Encoding` lists the supported codings, unless the request has its own field. `Content-Encoding` and

@@ -36,6 +36,35 @@ extension HTTPBody {
     return copy
   }
 
+  /// Reads the bytes in chunks, to store a body before it is sent.
+  ///
+  /// The bytes are the same as those of ``bytes(upTo:)``. A stream that can be read only once is then used up.
+  ///
+  /// - Parameters:
+  ///   - limit: The maximum number of bytes.
+  ///   - write: Receives the chunks in order; the next one is read after it has returned. Each chunk except the last has
+  ///     more than 64 KiB, and no chunk is empty.
+  /// - Returns: The number of bytes.
+  /// - Throws: ``HTTPError/Kind/bodyTooLarge`` for a larger body; before the first chunk if its length is known. The
+  ///   errors of ``bytes(upTo:)``, and the error of `write`.
+  @discardableResult
+  public func write(upTo limit: Int64, to write: (Data) async throws -> Void) async throws -> Int64 {
+    let tooLarge = HTTPError(.bodyTooLarge, "the body of the request has more than \(limit) bytes")
+    do {
+      let plan = try BodyPlan(content)
+      if let length = plan.length, length > limit { throw tooLarge }
+      let (rest, size) = try await plan.store(upTo: limit, orThrow: tooLarge, holding: 64 << 10, write: write)
+      if !rest.isEmpty { try await write(rest) }
+      return size
+    } catch {
+      let problem = (error as? InvalidBody).map { HTTPRequest.error($0, of: nil) } ?? error as? HTTPError
+      guard var error = problem else { throw error }
+      // Problems of a source are normally found while it is sent, but nothing was sent yet.
+      (error.phase, error.mayHaveReachedServer) = (.queued, false)
+      throw error
+    }
+  }
+
   private func read(upTo limit: Int) async throws -> Data {
     let tooLarge = HTTPError(.bodyTooLarge, "the body of the request has more than \(limit) bytes")
     do {

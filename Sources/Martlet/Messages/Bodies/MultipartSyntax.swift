@@ -2,7 +2,7 @@ import MartletBase
 import Foundation
 
 /// The syntax of names, values and boundaries in a form.
-enum MultipartSyntax {
+package enum MultipartSyntax {
   /// The text with each line break as CR LF.
   static func withCRLF(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A }) else { return text }
@@ -50,7 +50,7 @@ enum MultipartSyntax {
   }
 
   /// The problem of a boundary (RFC 2046 §5.1.1), or `nil`.
-  static func problem(ofBoundary boundary: String) -> InvalidInput? {
+  package static func problem(ofBoundary boundary: String) -> InvalidInput? {
     guard boundary.utf8.allSatisfy(ASCIISet.boundary.contains), (1...70).contains(boundary.utf8.count),
       !boundary.hasSuffix(" ")
     else {

@@ -56,11 +56,11 @@ public struct BandwidthLimit: Sendable, Hashable {
 ///
 /// All copies of the configuration with this limit share them.
 final class BandwidthBudget: Sendable {
-  let down: BandwidthLane?
-  let up: BandwidthLane?
+  let down: RateLimiter?
+  let up: RateLimiter?
 
   init(_ limit: BandwidthLimit) {
-    down = limit.down.map { BandwidthLane(rate: $0) }
-    up = limit.up.map { BandwidthLane(rate: $0) }
+    down = limit.down.map { RateLimiter(rate: $0) }
+    up = limit.up.map { RateLimiter(rate: $0) }
   }
 }

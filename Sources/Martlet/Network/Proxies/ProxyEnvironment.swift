@@ -19,7 +19,7 @@ struct ProxyEnvironment: Sendable {
   }
 
   /// The entries of `no_proxy` that cover nothing, for ``HTTPClient/Diagnostics``.
-  var remarks: [String] {
+  var warnings: [String] {
     except.unread.map { "no_proxy contains \"\($0)\", which is malformed and covers no host" }
   }
 

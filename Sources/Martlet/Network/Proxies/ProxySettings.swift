@@ -111,7 +111,7 @@ struct ProxyRouter: Sendable {
   var isDirect: Bool { if case .none = rule { true } else { false } }
 
   /// Settings of the environment that have no effect, for ``HTTPClient/Diagnostics``.
-  var remarks: [String] { (try? environment?.get())?.remarks ?? [] }
+  var warnings: [String] { (try? environment?.get())?.warnings ?? [] }
 
   /// The proxy for an origin, or `nil` for none.
   ///

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Certificates or a key: bytes that were read and checked immediately, or their problem.

@@ -19,7 +19,7 @@ public import Foundation
 /// The settings apply to servers. For the connection to an `https` proxy, only the roots and ``minimumVersion`` apply.
 public struct TLSSettings: Sendable, Hashable {
   /// A TLS version.
-  public enum Version: String, Sendable, Hashable {
+  @nonexhaustive public enum Version: String, Sendable, Hashable {
     /// TLS 1.2 (RFC 5246).
     case v1_2 = "1.2"
     /// TLS 1.3 (RFC 8446).

@@ -1,7 +1,8 @@
+import MartletBase
 import Foundation
 
 /// The parameters of a download besides its request.
-struct DownloadOrder: Sendable {
+struct DownloadParameters: Sendable {
   var destination: URL?
   var options: DownloadOptions
   var progress: (@Sendable (TransferProgress) -> Void)?
@@ -10,7 +11,7 @@ struct DownloadOrder: Sendable {
 extension ClientCore {
   /// Downloads a file for a task that awaits it.
   @concurrent func download(
-    _ request: HTTPRequest, _ order: DownloadOrder, options: RequestOptions
+    _ request: HTTPRequest, _ order: DownloadParameters, options: RequestOptions
   ) async throws -> DownloadedFile {
     let call = try begin(request, options: options, isManaged: false)
     defer { call.endLeftovers() }
@@ -18,11 +19,11 @@ extension ClientCore {
   }
 
   /// Performs a download: opens its part file, fetches the bytes, names the file.
-  func fetch(_ call: Call, _ order: DownloadOrder) async throws -> DownloadedFile {
+  func fetch(_ call: Call, _ order: DownloadParameters) async throws -> DownloadedFile {
     try await ending(call) {
       try check(call.request, order)
       let url = call.first.url
-      let place = try DownloadPlace(order.destination, of: url, order.options)
+      let place = try DownloadDestination(order.destination, of: url, order.options)
       let part = try await PartFile.open(
         place.partPath, url: url.requestString, partition: call.settings.partition.authority,
         resume: order.options.resume)
@@ -35,7 +36,7 @@ extension ClientCore {
         var file = try await job.finish(at: place, asked: call.request, decoder: call.settings.configuration.decoder)
         let response = file.response
         file.response.explanation = call.explanation
-        return (file, response, response.status)
+        return (file, response, response.status, response.source)
       } catch {
         job.leave(isKept: place.isFindable && order.options.resume != .never)
         throw error
@@ -44,7 +45,7 @@ extension ClientCore {
   }
 
   /// Checks a download before anything is sent.
-  private func check(_ request: HTTPRequest, _ order: DownloadOrder) throws {
+  private func check(_ request: HTTPRequest, _ order: DownloadParameters) throws {
     do throws(InvalidInput) {
       if let problem = order.options.problem { throw problem }
       for name in ["Range", "If-Range"] where request.headers.contains(name) {
@@ -112,7 +113,7 @@ extension ClientCore {
       try await ending(helper) {
         let response = try await Pipeline.run(helper, .own(DownloadStage(job: job, role: .helper)))
         guard response.status.isSuccess else { throw try await refusal(response, helper) }
-        return ((), nil, response.status)
+        return ((), nil, response.status, response.source)
       }
     }
   }

@@ -123,12 +123,12 @@ final class DownloadJob: Sendable {
   /// Whether an additional connection has work.
   var hasWork: Bool {
     guard let work = take(.helper) else { return false }
-    giveBack(work)
+    requeue(work)
     return true
   }
 
   /// Gives back work that is done or given up.
-  func giveBack(_ work: DownloadWork) {
+  func requeue(_ work: DownloadWork) {
     guard let end = work.end else { return }
     state.withLock { state in
       if let index = state.reserved.firstIndex(of: work.start..<end) { state.reserved.remove(at: index) }
@@ -292,7 +292,7 @@ final class DownloadJob: Sendable {
 
 extension DownloadJob {
   /// Verifies the file and moves it to its destination.
-  func finish(at place: DownloadPlace, asked: HTTPRequest, decoder: JSONDecoder?) async throws -> DownloadedFile {
+  func finish(at place: DownloadDestination, asked: HTTPRequest, decoder: JSONDecoder?) async throws -> DownloadedFile {
     let head = head ?? StreamedResponse(status: .ok, request: asked)
     let response = head.whole(Data(), asked: asked, decoder: decoder)
     let length = part.record.length ?? part.record.written.prefix
@@ -309,7 +309,7 @@ extension DownloadJob {
       let path = place.name(for: response)
       let names = place.overwrite == .rename ? 1000 : 1
       for number in 0..<names {
-        let name = number == 0 ? path : DownloadPlace.numbered(path, number)
+        let name = number == 0 ? path : DownloadDestination.numbered(path, number)
         if try part.finish(as: name, isReplacing: place.overwrite == .replace) { return name }
       }
       throw HTTPError(.file, "\(DiskCalls.shown(path)) is there already")

@@ -11,7 +11,7 @@ public import Foundation
 @dynamicMemberLookup
 public struct DownloadOptions: Sendable {
   /// What to do with a partial download.
-  public enum Resume: Sendable, Hashable {
+  @nonexhaustive public enum Resume: Sendable, Hashable {
     /// Resumes it if it has the same URL and the server confirms that the file is unchanged.
     ///
     /// A partial download of a client that trusts other servers is replaced.
@@ -26,7 +26,7 @@ public struct DownloadOptions: Sendable {
   }
 
   /// What to do with an existing file of the same name.
-  public enum Overwrite: Sendable, Hashable {
+  @nonexhaustive public enum Overwrite: Sendable, Hashable {
     /// Replaces it atomically with the complete new file.
     case replace
     /// Fails the download with ``HTTPError/Kind/file``, before anything is sent if the name is known by then.

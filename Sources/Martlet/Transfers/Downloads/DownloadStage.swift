@@ -10,7 +10,7 @@ struct DownloadStage: Stage {
   func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let options = context.call.options
     while let work = job.take(role) {
-      defer { job.giveBack(work) }
+      defer { job.requeue(work) }
       var part = hop
       part.headers = work.headers(from: hop.headers)
       var response = try await next(part, context)

@@ -32,7 +32,7 @@ extension HTTPClient {
     progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws -> DownloadedFile {
     try Task.checkCancellation()
-    let order = DownloadOrder(destination: destination, options: options, progress: progress)
+    let order = DownloadParameters(destination: destination, options: options, progress: progress)
     return try await core.download(request, order, options: core.unbounded(options.request))
   }
 
@@ -51,7 +51,7 @@ extension HTTPClient {
     _ request: HTTPRequest, to destination: URL? = nil, options: DownloadOptions = DownloadOptions(),
     progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> RequestHandle<DownloadedFile> {
-    let order = DownloadOrder(destination: destination, options: options, progress: progress)
+    let order = DownloadParameters(destination: destination, options: options, progress: progress)
     return core.start(request, options: core.unbounded(options.request)) { [core] call in
       try await core.fetch(call, order)
     }

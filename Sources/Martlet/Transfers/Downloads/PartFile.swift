@@ -72,13 +72,13 @@ final class PartFile: Sendable {
     var record = PartRecord(url: url, partition: partition)
     if let found = try kept(path, size, url, resume), found.partition == partition {
       record = found
-      record.written = found.reliable(size: size, boot: MachineRun.current)
+      record.written = found.reliable(size: size, boot: BootID.current)
       record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
       if found.url != url { record.isFromOtherURL = true }
       record.url = url
     }
     locked.setMode(0o600)
-    record.boot = MachineRun.current
+    record.boot = BootID.current
     let file = PartFile(path, locked, record)
     if record.written.isEmpty {
       try locked.cut(at: 0)
@@ -277,7 +277,7 @@ final class PartFile: Sendable {
     }
     // `rename` keeps the link if the destination is another link to the same file; the empty part file remains as well.
     if isLinked { removeParts() }
-    letGo()
+    releaseLock()
     return true
   }
 
@@ -303,7 +303,7 @@ final class PartFile: Sendable {
 
   func discard() {
     removeParts()
-    letGo()
+    releaseLock()
   }
 
   private func removeParts() {
@@ -311,14 +311,14 @@ final class PartFile: Sendable {
     unlink(path)
   }
 
-  private func letGo() {
+  private func releaseLock() {
     unlink(recordPath)
     close()
   }
 }
 
 /// Identifies the current boot of the machine.
-enum MachineRun {
+enum BootID {
   /// The identifier of the boot, or `nil` if the system has none.
   static let current: String? = {
     #if canImport(Darwin)

@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// A partial download.
@@ -39,7 +40,7 @@ public struct UnfinishedDownload: Sendable {
     else { return nil }
     self.url = url
     name = record.name
-    received = record.reliable(size: facts.size, boot: MachineRun.current).count
+    received = record.reliable(size: facts.size, boot: BootID.current).count
     expected = record.length
     partFile = file
   }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The order of a queue: dependencies, priorities, limits and outcomes.
 ///
 /// It uses no clock, lock or network.

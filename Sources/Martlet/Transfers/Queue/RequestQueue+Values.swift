@@ -18,9 +18,9 @@ extension RequestQueue {
   }
 
   /// The effect of a failure on the other requests of a queue.
-  public enum FailurePolicy: Sendable, Hashable {
+  @nonexhaustive public enum FailurePolicy: Sendable, Hashable {
     /// No effect, except on requests that depend on the failed one.
-    case carryOn
+    case continueOthers
     /// The first request that fails or is cancelled cancels all others.
     case cancelOthers
   }
@@ -55,7 +55,7 @@ extension RequestQueue {
   }
 
   /// An event in a queue.
-  public enum Event: Sendable {
+  @nonexhaustive public enum Event: Sendable {
     /// Something happened to a request, but not its end.
     case request(RequestID, RequestEvent)
     /// A request ended.
@@ -67,7 +67,7 @@ extension RequestQueue {
 
 extension RequestQueue.Progress {
   /// How the progress of a queue is computed.
-  public enum Kind: Sendable, Hashable {
+  @nonexhaustive public enum Kind: Sendable, Hashable {
     /// Each request counts equally, when it ends.
     case simple
     /// By bytes: a `HEAD` before each `GET` determines its length.

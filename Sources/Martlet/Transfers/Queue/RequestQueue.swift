@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// Sends many requests with limits, priorities, dependencies and a common progress.
@@ -22,7 +23,7 @@ public final class RequestQueue: Sendable {
   ///   - progress: How ``progress`` is computed.
   ///   - paused: Whether requests start only after ``resume()``, or when the queue is released.
   public init(
-    client: HTTPClient = .shared, limits: Limits = .concurrent(4), onFailure: FailurePolicy = .carryOn,
+    client: HTTPClient = .shared, limits: Limits = .concurrent(4), onFailure: FailurePolicy = .continueOthers,
     progress: Progress.Kind = .simple, paused: Bool = false
   ) {
     core = QueueCore(client.core, limits, onFailure, progress, isPaused: paused)
@@ -69,7 +70,7 @@ public final class RequestQueue: Sendable {
     _ request: HTTPRequest, to destination: URL? = nil, priority: Int = 0, after predecessors: [RequestID] = [],
     options: DownloadOptions = DownloadOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> RequestHandle<DownloadedFile> {
-    let order = DownloadOrder(destination: destination, options: options, progress: progress)
+    let order = DownloadParameters(destination: destination, options: options, progress: progress)
     return core.add(request, options: core.client.unbounded(options.request), priority: priority, after: predecessors) {
       [client = core.client] call in
       try await client.fetch(call, order)

@@ -18,7 +18,7 @@ final class EventSession {
   private let options: RequestOptions
   private var parser: EventParser
   private var pauses: EventPauses
-  private var connection: OpenCall?
+  private var connection: StreamedCall?
   private var body: ResponseBody.AsyncIterator?
   /// Whether there has been a connection; later ones are reconnects.
   private var hasConnected = false
@@ -75,7 +75,7 @@ final class EventSession {
 
   // MARK: Reading
 
-  private func read(_ connection: OpenCall) async throws {
+  private func read(_ connection: StreamedCall) async throws {
     do {
       guard var body else { return }
       // Taken out, so that it is not copied while it is used: there is one reader.
@@ -93,7 +93,7 @@ final class EventSession {
     }
   }
 
-  private func planReconnect(after connection: OpenCall) {
+  private func planReconnect(after connection: StreamedCall) {
     if let asked = parser.pause { pauses.ask(for: asked) }
     let hasLasted = connection.elapsed - pause >= pauses.last
     // Comments and silence do not count: a server that has nothing to say is not asked again and again.
@@ -120,12 +120,12 @@ final class EventSession {
         error.message += " (\(failures) reconnects failed)"
         throw error
       }
-      let asked = error.response.flatMap { RetryAfter.delay($0.headers, now: core.settings.configuration.now()) }
+      let asked = error.response.flatMap { $0.headers.retryAfter(now: core.settings.configuration.now()) }
       pause = pauses.next(wasOfUse: false, asked: asked, random: random)
     }
   }
 
-  private func take(_ call: OpenCall) async throws {
+  private func take(_ call: StreamedCall) async throws {
     let response = call.response
     switch response.status {
     case .noContent:

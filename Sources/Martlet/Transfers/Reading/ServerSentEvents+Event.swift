@@ -15,7 +15,7 @@ extension ServerSentEvents {
     public var retry: Duration?
 
     /// The client's JSON decoder.
-    var decoder = Unshown<JSONDecoder>()
+    var decoder = IgnoredInEquality<JSONDecoder>()
 
     /// Creates an event.
     ///
@@ -53,10 +53,10 @@ extension ServerSentEvents {
 }
 
 /// A value that does not take part in comparisons: two are always equal.
-struct Unshown<Value: Sendable>: Sendable, Hashable {
+struct IgnoredInEquality<Value: Sendable>: Sendable, Hashable {
   var value: Value?
 
-  static func == (one: Unshown, other: Unshown) -> Bool { true }
+  static func == (one: IgnoredInEquality, other: IgnoredInEquality) -> Bool { true }
 
   func hash(into hasher: inout Hasher) {}
 }

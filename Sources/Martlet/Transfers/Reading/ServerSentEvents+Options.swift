@@ -3,7 +3,7 @@ extension ServerSentEvents {
   @dynamicMemberLookup
   public struct Options: Sendable {
     /// A policy for sending requests again when their connection ends.
-    public enum Reconnect: Sendable, Hashable {
+    @nonexhaustive public enum Reconnect: Sendable, Hashable {
       /// Sends requests with an idempotent method again (``HTTPMethod/isIdempotent``), such as `GET`.
       ///
       /// A `POST` is not sent again, not even with an `Idempotency-Key` or ``RequestOptions/isIdempotent``. Both are

@@ -1,3 +1,5 @@
+import MartletBase
+
 #if os(Linux)
   import CurlEngine
   import Foundation
@@ -7,7 +9,7 @@
   enum CurlErrors {
     /// The error for an ending; `proxy` is the name of the proxy.
     static func map(
-      _ ending: CurlEnding, phase: HTTPError.Phase, connectLimit: Duration? = nil, proxy: String? = nil,
+      _ ending: TransferCompletion, phase: HTTPError.Phase, connectLimit: Duration? = nil, proxy: String? = nil,
       unixSocket: String? = nil
     ) -> HTTPError {
       let (code, text) = (ending.code, ending.text)
@@ -24,7 +26,7 @@
     }
 
     private static func error(
-      _ ending: CurlEnding, _ phase: HTTPError.Phase, _ connectLimit: Duration?, _ proxy: String?
+      _ ending: TransferCompletion, _ phase: HTTPError.Phase, _ connectLimit: Duration?, _ proxy: String?
     ) -> HTTPError {
       let (code, text) = (ending.code, ending.text)
       if ending.wantsHTTP11 {
@@ -165,7 +167,7 @@
     }
 
     /// The fault of a response, if libcurl's own text blames something else.
-    private static func cause(_ ending: CurlEnding) -> String? {
+    private static func cause(_ ending: TransferCompletion) -> String? {
       guard ending.hasConnected else { return nil }
       if ending.text.hasPrefix("Out of memory in chunked") { return "a trailer of the response has more than 4 KiB" }
       return switch ending.code {

@@ -74,7 +74,7 @@
   extension BodySource: UploadStream {}
 
   extension StreamedResponse {
-    init(_ answer: CurlAnswer, to request: HTTPRequest) {
+    init(_ answer: CurlResponse, to request: HTTPRequest) {
       let addresses = answer.connection.addresses
       var headers = HTTPHeaders(answer.fields)
       if answer.isDecoded {

@@ -39,7 +39,7 @@
       }
       guard silent.withLock({ $0[origin] == nil }) else {
         let text = "the server did not answer Expect: 100-continue before, or refused it"
-        return refuses(because: Explanation.Reason("silentServer", text, section))
+        return refuses(because: Explanation.Reason("expectationIgnored", text, section))
       }
       call.explain(
         .init(

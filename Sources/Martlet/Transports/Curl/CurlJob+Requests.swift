@@ -15,18 +15,18 @@
       let (target, length) = try check(request)
       let origin = target.origin
       let hasExpect = length != 0 && request.headers.contains("Expect")
-      let asksLeave = length != 0 && !hasExpect && expectations?.asks(origin, length: length, context) == true
+      let addsExpect = length != 0 && !hasExpect && expectations?.asks(origin, length: length, context) == true
       if length != 0 && request.method == .head { throw request.unsupported("libcurl cannot send a HEAD with a body") }
       let decompression = context.call.options.decompression
       let isUsual = request.method == .get && request.body == nil && decompression == .automatic
       let known = isUsual ? cache.lines(for: request.headers) : nil
-      let lines = known ?? Self.lines(of: request, length: length, asksLeave: asksLeave, decompression)
+      let lines = known ?? Self.lines(of: request, length: length, addsExpect: addsExpect, decompression)
       if isUsual && known == nil { cache.keep(lines, for: request.headers) }
       let limits = context.call.timeouts
       return CurlJob(
         origin: origin, url: target.requestString, target: isChangeable(target) ? target.pathAndQuery : nil,
-        method: request.method.rawValue, lines: lines, length: length, expectsContinue: asksLeave || hasExpect,
-        asksLeave: asksLeave, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
+        method: request.method.rawValue, lines: lines, length: length, expectsContinue: addsExpect || hasExpect,
+        addsExpect: addsExpect, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
         isDecoded: decompression == .automatic, isStreamed: context.isStreamed, connectLimit: limits.connect,
         silenceLimit: length == 0 ? nil : [limits.idle, limits.firstByte].compactMap { $0 }.min())
     }
@@ -67,7 +67,7 @@
     }
 
     private static func lines(
-      of request: HTTPRequest, length: Int64?, asksLeave: Bool, _ decompression: RequestOptions.Decompression
+      of request: HTTPRequest, length: Int64?, addsExpect: Bool, _ decompression: RequestOptions.Decompression
     ) -> HeaderLines {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)
@@ -110,7 +110,7 @@
       if !hasAccept { lines.append("Accept:") }
       if length != 0 {
         // By itself libcurl sends `Expect` over HTTP/1.1 only: for large bodies, and before 8.7 for all.
-        if asksLeave {
+        if addsExpect {
           if let length, length <= CurlExpectations.smallBytes { lines.append("Expect: 100-continue") }
         } else if !hasExpect {
           lines.append("Expect:")

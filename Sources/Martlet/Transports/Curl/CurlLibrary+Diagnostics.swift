@@ -34,11 +34,11 @@
       facts.httpVersions = ["1.0", "1.1"] + (martlet_curl_has_http2() ? ["2"] : [])
       facts.handshakes = [.ntlm, .negotiate].filter { handshakeProblem($0) == nil }
       facts.roots = (martlet_curl_ca_file() ?? martlet_curl_ca_folder()).map { String(cString: $0) }
-      facts.remarks = remarks
+      facts.warnings = warnings
       return facts
     }
 
-    private static var remarks: [String] {
+    private static var warnings: [String] {
       let number = martlet_curl_version()
       let known: [(isKnown: Bool, text: String)] = [
         (

@@ -49,7 +49,7 @@
     private func sendUnasked(
       _ request: HTTPRequest, _ context: RequestContext
     ) async throws -> StreamedResponse {
-      let transfer = try await makeTransfer(for: request, context, asksLeave: false)
+      let transfer = try await makeTransfer(for: request, context, addsExpect: false)
       _ = start(transfer)
       return StreamedResponse(try await transfer.value(), to: request)
     }
@@ -65,17 +65,17 @@
     /// Whether the server rejects only `Expect: 100-continue`.
     ///
     /// The request is then sent without it (RFC 9110 §10.1.1).
-    private func isRefusal(_ answer: CurlAnswer, _ transfer: CurlTransfer) -> Bool {
-      guard answer.status == 417, transfer.job.asksLeave, transfer.upload?.isUnread != false else { return false }
+    private func isRefusal(_ answer: CurlResponse, _ transfer: CurlTransfer) -> Bool {
+      guard answer.status == 417, transfer.job.addsExpect, transfer.upload?.isUnread != false else { return false }
       expectations.note(transfer.job.origin)
       return true
     }
 
     /// Creates the transfer of a request when it has a slot; it is not started yet.
     func makeTransfer(
-      for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool = true
+      for request: HTTPRequest, _ context: RequestContext, addsExpect: Bool = true
     ) async throws -> CurlTransfer {
-      switch try makeTransferAtOnce(for: request, context, asksLeave: asksLeave) {
+      switch try makeTransferAtOnce(for: request, context, addsExpect: addsExpect) {
       case .made(let transfer): return transfer
       case .waits(let job): return try await makeTransferLater(for: request, job.value, context)
       }
@@ -87,21 +87,21 @@
       case waits(Boxed<CurlJob>)
     }
 
-    private func check(_ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool) throws -> CurlJob {
+    private func check(_ request: HTTPRequest, _ context: RequestContext, addsExpect: Bool) throws -> CurlJob {
       try CurlLibrary.check()
       if let problem = CurlLibrary.problem { throw request.unsupported(problem) }
       // A client checks that earlier. This check keeps users of a transport without a client from sending insecurely.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
-      let job = try CurlJob.make(for: request, context, cache, asksLeave ? expectations : nil)
+      let job = try CurlJob.make(for: request, context, cache, addsExpect ? expectations : nil)
       try context.exchange.abortSource.check()
       return job
     }
 
     /// Creates the transfer if it need not wait.
     private func makeTransferAtOnce(
-      for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
+      for request: HTTPRequest, _ context: RequestContext, addsExpect: Bool
     ) throws -> Beginning {
-      let job = try check(request, context, asksLeave: asksLeave)
+      let job = try check(request, context, addsExpect: addsExpect)
       let isExclusive = job.isExclusive(request, context, perHost: settings.maximumConnectionsPerHost)
       let version: ConnectionLimiter.Version = isExclusive ? .exclusive : .agreed
       guard router.isDirect(request, job, context), let slot = limiter.take(for: job.origin, version) else {
@@ -117,18 +117,18 @@
       let isDirect = router.isDirect(request, job, context)
       let route = isDirect ? nil : try await router.route(for: request, job, context)
       let isExclusive = job.isExclusive(request, context, perHost: settings.maximumConnectionsPerHost)
-      let sharing = CurlSharing(route, job.origin)
+      let sharing = ConnectionGroup(route, job.origin)
       let version = sharing.slotVersion(route, isExclusive: isExclusive)
       let slot = try await limiter.acquire(for: job.origin, context, version: version)
       return try makeTransfer(for: request, job, route, sharing, isExclusive: isExclusive, slot, context)
     }
 
     private func makeTransfer(
-      for request: HTTPRequest, _ job: consuming CurlJob, _ route: CurlRoute?, _ sharing: CurlSharing,
+      for request: HTTPRequest, _ job: consuming CurlJob, _ route: CurlRoute?, _ sharing: ConnectionGroup,
       isExclusive: Bool, _ slot: ConnectionSlot, _ context: RequestContext
     ) throws -> CurlTransfer {
       let upload = try job.makeUpload(of: request)
-      if job.asksLeave { upload?.asksLeave { [expectations, origin = job.origin] in expectations.note(origin) } }
+      if job.addsExpect { upload?.addsExpect { [expectations, origin = job.origin] in expectations.note(origin) } }
       let opened = engines.withLock { engines in
         engines.open(
           for: sharing, job.origin,

@@ -91,7 +91,7 @@ final class URLSessionExchange: BodyStream.Source {
   /// Does nothing, because this loader has no backpressure.
   func readerHasRoom() {}
 
-  func readerHasLeft() { cancel() }
+  func readerDidCancel() { cancel() }
 
   /// Enters the last stage; returns the previous one, or `nil` if it had ended before.
   private func end(cancelling: Bool = false) -> Stage? {

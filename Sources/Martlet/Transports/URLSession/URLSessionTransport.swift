@@ -13,7 +13,7 @@
 /// such a request fails before anything is sent.
 public struct URLSessionTransport: Transport {
   /// The loader of the session.
-  public enum Loader: Sendable, Hashable {
+  @nonexhaustive public enum Loader: Sendable, Hashable {
     /// The default loader of the platform: Martlet's own on Linux, elsewhere the system's.
     ///
     /// On Linux without a usable libcurl it is the system's, which is reported once on standard error, and by

@@ -15,7 +15,7 @@ import Testing
   @Test func `is idle at first`() {
     let now = HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings).activity.current
 
-    #expect(now.running.isEmpty && now.waiting.isEmpty && now.adopted.isEmpty && now.byHost.isEmpty)
+    #expect(now.running.isEmpty && now.waiting.isEmpty && now.trackedWork.isEmpty && now.byHost.isEmpty)
     #expect(!now.isNetworkInUse)
     #expect(now.bytesPerSecond == TransferProgress.Bandwidth())
     #expect(now.totals == ActivityMonitor.Totals())
@@ -108,15 +108,15 @@ import Testing
     let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings)
     let monitor = client.activity
 
-    let value = await monitor.adopt("upload") {
+    let value = await monitor.track("upload") {
       #expect(monitor.current.isNetworkInUse)
-      #expect(monitor.current.adopted == ["upload"])
+      #expect(monitor.current.trackedWork == ["upload"])
       return 5
     }
     let between = monitor.current.isNetworkInUse
     await #expect(throws: Broken()) {
-      try await monitor.adopt("other") {
-        #expect(monitor.current.adopted == ["other"])
+      try await monitor.track("other") {
+        #expect(monitor.current.trackedWork == ["other"])
         throw Broken()
       }
     }
@@ -124,11 +124,11 @@ import Testing
     #expect(value == 5)
     #expect(!between)
     #expect(!monitor.current.isNetworkInUse)
-    #expect(monitor.current.adopted.isEmpty)
+    #expect(monitor.current.trackedWork.isEmpty)
   }
 
   @MainActor @Test func `tracked work stays on its actor`() async {
-    await HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings).activity.adopt("work") {
+    await HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings).activity.track("work") {
       MainActor.assertIsolated()
     }
   }
@@ -144,8 +144,8 @@ import Testing
     let client = HTTPClient.stubbed(transport, Self.settings)
     let done = Log<String>()
     let handle = client.start(.get("/"))
-    let foreign = Task { await client.activity.adopt("foreign") { await gates[1].pass() } }
-    await client.wait { client.activity.current.adopted == ["foreign"] }
+    let foreign = Task { await client.activity.track("foreign") { await gates[1].pass() } }
+    await client.wait { client.activity.current.trackedWork == ["foreign"] }
     let waiting = Task {
       await client.activity.waitUntilIdle()
       done.add("idle")

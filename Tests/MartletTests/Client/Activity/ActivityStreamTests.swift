@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 import MartletTesting
 import TestSupport
 import Testing
@@ -90,12 +91,12 @@ import Testing
     let client = HTTPClient.stubbed(transport, Self.settings, clock: clock)
     _ = try await client.get("/")
     let seen = Log<Int>()
-    let reading = Task { for await now in client.activity.snapshots { seen.add(now.adopted.count) } }
+    let reading = Task { for await now in client.activity.snapshots { seen.add(now.trackedWork.count) } }
     await seen.wait(for: 1)
     await clock.waitForSleepers(1)
     await Self.move(clock, by: .milliseconds(100))
 
-    await client.activity.adopt("work") { await seen.wait(for: 2) }
+    await client.activity.track("work") { await seen.wait(for: 2) }
 
     #expect(seen.elements.prefix(2) == [0, 1])
     reading.cancel()
@@ -197,7 +198,7 @@ import Testing
     let reading = Task { for await isOn in client.activity.indicator(hideAfter: .zero) { shown.add(isOn) } }
     await shown.wait(for: 1)
 
-    await client.activity.adopt("work") {
+    await client.activity.track("work") {
       await shown.wait(for: 2)
       #expect(shown.elements == [false, true])
     }

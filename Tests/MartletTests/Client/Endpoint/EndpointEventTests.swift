@@ -19,7 +19,7 @@ import Testing
     switch event {
     case .succeeded(let output): output
     case .failed(let error): "failed \((error as? HTTPError)?.status?.rawValue ?? 0)"
-    case .missed(let count): "missed \(count)"
+    case .dropped(let count): "missed \(count)"
     case nil: "end"
     }
   }
@@ -42,8 +42,8 @@ import Testing
   }
 
   @Test func `a slow listener loses the oldest events and receives their count`() async throws {
-    var slow = client.events(of: Forge.GetItem.self, keeping: 2).makeAsyncIterator()
-    var patient = client.events(of: Forge.GetItem.self, keeping: 10).makeAsyncIterator()
+    var slow = client.events(of: Forge.GetItem.self, bufferingNewest: 2).makeAsyncIterator()
+    var patient = client.events(of: Forge.GetItem.self, bufferingNewest: 10).makeAsyncIterator()
 
     for number in 1...5 { _ = try await client.send(Forge.GetItem(number: number)) }
 

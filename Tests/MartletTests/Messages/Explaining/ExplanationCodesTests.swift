@@ -120,7 +120,8 @@ import Testing
     ]
     for reason in withheld { add(reason, "cookies.withheld") }
     let notStored: [CacheRules.Refusal] = [
-      .neverWrite, .status, .requestForbids, .responseForbids, .variesByEverything, .saysNothing, .useless,
+      .neverWrite, .status, .requestForbids, .responseForbids, .variesByEverything, .notExplicitlyCacheable,
+      .notReusable,
       .unknownPart, .failure, .lessThanStored,
     ]
     for refusal in notStored { add(refusal, "cache.notStored") }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 import MartletTesting
 import TestSupport
 import Testing
@@ -197,7 +198,7 @@ import Testing
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "a")
     let record = """
-      {"boot":"\(MachineRun.current ?? "")","entityTag":"\\"old\\"","isRejected":false,"isSequential":true,\
+      {"boot":"\(BootID.current ?? "")","entityTag":"\\"old\\"","isRejected":false,"isSequential":true,\
       "length":200,"partition":"","synced":[],"url":"https://a.test/a","version":2,"written":[]}
       """
     try Self.old.prefix(100).write(to: folder.url.appending(path: "a.part"))

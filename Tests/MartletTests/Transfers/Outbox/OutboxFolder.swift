@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 
 @testable import Martlet
+@testable import MartletOutbox
 
 /// A folder for an outbox, which is not there yet, and is removed with its last reference.
 final class OutboxFolder {

@@ -1,13 +1,15 @@
 import Foundation
+import MartletBase
 import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 @Suite(.hangLimit) struct OutboxJournalTests {
   private static func submission(_ text: String) throws -> OutboxLine { try .sample(Data(text.utf8)) }
 
-  private static func texts(_ journal: OutboxJournal, _ news: OutboxJournal.News) -> [String] {
+  private static func texts(_ journal: OutboxJournal, _ news: OutboxJournal.JournalChanges) -> [String] {
     news.changes.compactMap { change in
       guard case .submitted(let entry) = change, let data = (try? journal.contents(of: entry))?.body else {
         return nil
@@ -30,11 +32,11 @@ import Testing
   @Test func `syncs the parent of each folder that it creates`() throws {
     let folder = try TemporaryFolder()
     let opened = Shared<[String]>([])
-    let calls = ParentFolder.Calls(
+    let calls = ParentFolderCalls(
       open: { path in
         opened.withLock { $0.append(path) }
-        return ParentFolder.Calls.system.open(path)
-      }, sync: ParentFolder.Calls.system.sync)
+        return ParentFolderCalls.system.open(path)
+      }, sync: ParentFolderCalls.system.sync)
 
     let journal = try OutboxJournal(folder.url.appending(path: "a/b/c"), calls: calls)
     #expect(opened.value == ["", "a", "a/b", "a/b"].map { folder.path($0) + "/" })
@@ -51,8 +53,8 @@ import Testing
   func `a folder that cannot be opened throws before a journal is created or replaced`(code: Int32) throws {
     let folder = try TemporaryFolder()
     let isFailing = Shared(true)
-    let calls = ParentFolder.Calls(
-      open: { isFailing.value ? -code : ParentFolder.Calls.system.open($0) }, sync: ParentFolder.Calls.system.sync)
+    let calls = ParentFolderCalls(
+      open: { isFailing.value ? -code : ParentFolderCalls.system.open($0) }, sync: ParentFolderCalls.system.sync)
     func expectError<R>(_ work: () throws -> R) {
       let error = #expect(throws: HTTPError.self) { _ = try work() }
       #expect(error?.kind == .file && error?.message.contains("cannot be opened, which syncing a name") == true)
@@ -164,7 +166,7 @@ import Testing
     let folder = try OutboxFolder()
     let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
     var table = OutboxTable(.concurrent(1))
-    func take(_ news: OutboxJournal.News) { for change in news.changes { table.apply(change) } }
+    func take(_ news: OutboxJournal.JournalChanges) { for change in news.changes { table.apply(change) } }
     let lines = try ["a", "b", "c", "d"].map { try Self.submission($0) }
     let ids = lines.compactMap { $0.change?.id }
     take(try one.append(lines, isSynced: true))
@@ -172,7 +174,7 @@ import Testing
       try one.append(
         [
           OutboxLine(.gone(ids[0])), OutboxLine(.attempted(ids[1], 3)),
-          OutboxLine(.died(ids[2], .init(date: Date(timeIntervalSince1970: 9), failure: .expired))),
+          OutboxLine(.deadLettered(ids[2], .init(date: Date(timeIntervalSince1970: 9), failure: .expired))),
         ], isSynced: true))
     _ = try other.catchUp()
     let before = one.length

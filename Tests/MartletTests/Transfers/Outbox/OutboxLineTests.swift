@@ -1,8 +1,10 @@
 import Foundation
+import MartletBase
 import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 @Suite struct OutboxLineTests {
   private static let date = Date(timeIntervalSince1970: 1_700_000_000.25)
@@ -11,14 +13,14 @@ import Testing
   ])
 
   private static func lines() throws -> [OutboxLine] {
-    let death = OutboxEntry.Death(date: date, failure: .unreadable("nobody wants it"))
+    let death = OutboxEntry.DeadLetterInfo(date: date, failure: .unreadable("nobody wants it"))
     var revived = OutboxEntry(id: UUID(), key: nil, host: "h", bodyLength: nil, submittedAt: date)
     (revived.revivedAt, revived.attempts, revived.death) = (date, 3, death)
     return try [
       .sample(nil, key: "k", headers: headers, at: date), .sample(Data([0, 1, 255]), headers: headers),
       .sample(Data(), key: "", headers: headers), .sample(nil, headers: headers, bodyLength: 1 << 40),
       OutboxLine(.submitted(revived)), OutboxLine(.attempted(UUID(), 7)), OutboxLine(.gone(UUID())),
-      OutboxLine(.died(UUID(), death)), OutboxLine(.revived(UUID(), at: date)), OutboxLine(.began(version: 9)),
+      OutboxLine(.deadLettered(UUID(), death)), OutboxLine(.revived(UUID(), at: date)), OutboxLine(.began(version: 9)),
     ]
   }
 

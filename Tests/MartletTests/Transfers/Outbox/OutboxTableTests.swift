@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 @Suite struct OutboxTableTests {
   private let date = Date(timeIntervalSince1970: 5)
@@ -38,7 +39,7 @@ import Testing
     var table = Self.table()
     let (one, two) = (entry("k"), entry("k"))
     for entry in [one, two] { table.apply(.submitted(entry)) }
-    table.apply(.died(one.id, .init(date: date, failure: .expired)))
+    table.apply(.deadLettered(one.id, .init(date: date, failure: .expired)))
     #expect(table.dead == 1 && table.pending == 1)
     table.apply(.revived(one.id, at: date, turn: 1000))
 

@@ -5,6 +5,7 @@ import Testing
 
 @testable import MartletBase
 @testable import Martlet
+@testable import MartletOutbox
 
 @Suite(.hangLimit) struct OutboxTests {
   /// A server that remembers what came, and answers as a test wants.

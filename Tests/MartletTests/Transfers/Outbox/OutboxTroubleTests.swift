@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Martlet
+@testable import MartletOutbox
 
 /// An outbox whose folder is in trouble, or whose requests are meddled with while they are sent.
 @Suite(.hangLimit) struct OutboxTroubleTests {

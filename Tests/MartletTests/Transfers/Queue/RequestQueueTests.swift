@@ -104,7 +104,7 @@ import Testing
     let crowd = Crowd()
     let queue = RequestQueue(
       client: HTTPClient.stubbed(Self.transport(crowd), .cache(.off)), limits: .concurrent(2),
-      onFailure: cancels ? .cancelOthers : .carryOn, paused: true)
+      onFailure: cancels ? .cancelOthers : .continueOthers, paused: true)
     let handles = (0..<10).map { queue.add(.get("http://a.test/\($0 == 0 ? "bad" : "ok\($0)")")) }
     queue.resume()
     if !cancels { crowd.open() }

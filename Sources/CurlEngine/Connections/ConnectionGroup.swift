@@ -1,0 +1,21 @@
+package import MartletBase
+
+/// The exchanges that may share connections; each kind has its own engine.
+///
+/// libcurl keeps HTTP versions apart only for a request that requires HTTP/1. As soon as there is an HTTP/2 connection
+/// to the host, libcurl sends a request that may use HTTP/2 on an HTTP/1.1 connection that another request is using.
+package enum ConnectionGroup {
+  /// Exchanges that negotiate the version by TLS, and those without TLS except prior knowledge.
+  case agreed
+  /// Exchanges that require HTTP/1 over TLS.
+  case serial
+  case priorKnowledge
+
+  package init(_ route: CurlRoute?, _ origin: Origin) {
+    switch route?.version ?? .automatic {
+    case .http1_0, .http1_1: self = origin.scheme == "https" ? .serial : .agreed
+    case .priorKnowledge: self = .priorKnowledge
+    case .automatic: self = .agreed
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/// The transfer whose caller waits inline for the response.
+///
+/// Meanwhile its socket is not in the poll set of the loop's thread, so it does not wake that thread.
+struct InlineWait {
+  private var pace: InlineWaitHeuristic
+  private(set) var transfer: CurlTransfer?
+  /// When the request was sent on an open connection; 0 if its time does not count.
+  private var since: Int64 = 0
+  /// Whether to take the next socket that libcurl reads from.
+  private var wantsSocket = false
+  private(set) var socket: CInt?
+
+  init(_ pace: InlineWaitHeuristic) { self.pace = pace }
+
+  mutating func begin(_ transfer: CurlTransfer) {
+    self.transfer = transfer
+    since = 0
+    wantsSocket = pace.isQuick && transfer.mayBeAwaited
+  }
+
+  mutating func wasSent(_ transfer: CurlTransfer, at now: Int64) {
+    if self.transfer === transfer, transfer.handle?.isReused == true { since = now }
+  }
+
+  mutating func hasHead(_ transfer: CurlTransfer, at now: @autoclosure () -> Int64) {
+    guard since > 0, self.transfer === transfer else { return }
+    pace.note(now() - since)
+    since = 0
+  }
+
+  /// Notes that the head, or the body after it, did not arrive in time.
+  mutating func wasInVain() {
+    pace.note(.max)
+    since = 0
+  }
+
+  /// Whether the caller waits for this socket instead of the loop.
+  mutating func takes(_ socket: CInt, of easy: UnsafeMutableRawPointer?) -> Bool {
+    guard wantsSocket || self.socket == socket, let easy, transfer?.handle?.easy == easy else { return false }
+    wantsSocket = false
+    self.socket = socket
+    return true
+  }
+
+  mutating func takeSocket() -> CInt? {
+    wantsSocket = false
+    return socket.take()
+  }
+
+  mutating func forget(_ transfer: CurlTransfer) { if transfer === self.transfer { self.transfer = nil } }
+}

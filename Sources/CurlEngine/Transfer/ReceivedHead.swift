@@ -1,0 +1,25 @@
+package import MartletBase
+
+/// A response head, and the connection on which it arrived.
+struct ReceivedHead {
+  let head: ResponseHeadReader.Head
+  let connection: CurlConnection
+  let timing: CurlTiming
+}
+
+/// A response whose body is on its way, as the caller gets it.
+package final class CurlResponse: Sendable {
+  package let status: Int
+  package let reason: String?
+  package let version: String
+  package let fields: ReceivedFields
+  package let body: BodyStream
+  package let connection: CurlConnection
+  package let isDecoded: Bool
+
+  init(_ arrival: ReceivedHead, _ body: BodyStream, isDecoded: Bool) {
+    (status, reason) = (arrival.head.status, arrival.head.reason)
+    (version, fields) = (arrival.head.version, arrival.head.fields)
+    (self.body, connection, self.isDecoded) = (body, arrival.connection, isDecoded)
+  }
+}

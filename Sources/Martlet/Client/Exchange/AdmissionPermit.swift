@@ -1,0 +1,169 @@
+import MartletBase
+
+/// The error of a hedge for which a limit has no room.
+struct NoCapacityForHedge: Error {}
+
+/// The way of one exchange past the gates, and its place at the last one until it ends.
+final class AdmissionPermit: Sendable {
+  private struct State {
+    var next = 0
+    var isProbe = false
+    /// How often the exchange has gone back to the rate of the origin.
+    var returns = 0
+    var hasResponded = false
+    /// Whether the exchange has ended; its place is freed once the response is noted, too.
+    var hasEnded = false
+    var isOver = false
+    var control: ExchangeControl?
+  }
+
+  let origin: Origin
+  private let lines: [AdmissionQueue]
+  /// The line whose place the exchange has, if it is the last one.
+  private let last: AdmissionQueue?
+  private let state = Locked(State())
+
+  init(origin: Origin, _ call: Call) {
+    self.origin = origin
+    let (gates, rate) = (call.core.gates, call.options.rate)
+    var lines: [AdmissionQueue] = []
+    if !rate.isOff {
+      switch rate.scope {
+      case .origin: break
+      case .tag: lines.append(gates.line(.rate(rate, .tag(call.tag))))
+      case .endpoint: lines.append(gates.line(.rate(rate, .endpoint(call.endpoint.map { .init($0) }))))
+      }
+      if rate.scope == .origin || rate.obeysServers {
+        lines.append(gates.line(.rate(rate.scope == .origin ? rate : rate.serverOnly, .origin(origin))))
+      }
+    }
+    let settings = call.settings
+    let (concurrency, breaker) = (settings.configuration.concurrency, settings.configuration.circuitBreaker)
+    if concurrency.bounds != nil || !breaker.isOff {
+      let line = gates.line(.origin(origin, concurrency, breaker))
+      lines.append(line)
+      last = line
+    } else {
+      last = nil
+    }
+    self.lines = lines
+  }
+
+  deinit { leave() }
+
+  /// The exchange.
+  var control: ExchangeControl? { state.withLock { $0.control } }
+
+  func use(_ control: ExchangeControl) { state.withLock { $0.control = control } }
+
+  /// Passes the gates that are open; returns the wait at the first one that is not.
+  func advance(_ context: RequestContext) throws -> AdmissionQueue.Waiter? {
+    let call = context.call
+    // Before a wait for a rate.
+    if lines.count > 1 || context.lane?.isHedge == true, let refusal = last?.circuitRefusal() {
+      throw error(refusal, call)
+    }
+    while let line = state.withLock({ state in state.next < lines.count ? lines[state.next] : nil }) {
+      if context.lane?.isHedge == true {
+        guard context.lane?.isLost != true, line.takeAtOnce() else { throw NoCapacityForHedge() }
+        entered(isProbe: false)
+        continue
+      }
+      switch line.arrive(
+        priority: call.options.priority, caller: call.caller, end: call.end, by: call.core.timeline)
+      {
+      case .goes(let isProbe): entered(isProbe: isProbe)
+      case .waits(let waiter): return waiter
+      case .refused(let refusal): throw error(refusal, call)
+      }
+    }
+    return nil
+  }
+
+  /// Notes that the exchange has passed a gate.
+  func entered(isProbe: Bool) {
+    state.withLock { state in
+      state.next += 1
+      state.isProbe = isProbe
+    }
+  }
+
+  /// Gives the place back if the server has asked for a pause during the wait for it.
+  ///
+  /// Three times at most, so that the waits of an exchange are bounded, whatever the server says.
+  func observePause() {
+    guard let last, let index = lines.firstIndex(where: { $0.key.obeyedOrigin != nil && $0.isPaused }) else { return }
+    let goesBack = state.withLock { state in
+      guard state.next == lines.count, index < lines.count - 1, !state.isProbe, state.returns < 3 else { return false }
+      state.next = index
+      state.returns += 1
+      return true
+    }
+    guard goesBack else { return }
+    last.release()
+    lines[index].takeBackToken()
+  }
+
+  /// Notes how the exchange went.
+  func respond(_ outcome: AdmissionController.Outcome, _ call: Call) {
+    guard let last else { return }
+    let (isProbe, hasEnded): (Bool?, Bool) = state.withLock { state in
+      guard state.next == lines.count, !state.hasResponded else { return (nil, false) }
+      state.hasResponded = true
+      return (state.isProbe, state.hasEnded)
+    }
+    guard let isProbe else { return }
+    if last.respond(outcome, isProbe: isProbe) {
+      let (origin, pause) = (origin, call.settings.configuration.circuitBreaker.pause)
+      call.decided(
+        "load.circuitOpened", "the circuit of \(origin) is open for \(pause.shown): its last requests failed")
+    }
+    if hasEnded { leave() }
+  }
+
+  /// Notes the end of the exchange, which frees its place as soon as the response is noted.
+  func end() {
+    let isNoted = state.withLock { state in
+      state.hasEnded = true
+      return state.hasResponded
+    }
+    if isNoted { leave() }
+  }
+
+  /// Frees the place, whatever is known.
+  private func leave() {
+    guard let last else { return }
+    let (holds, isOpenProbe): (Bool, Bool) = state.withLock { state in
+      guard state.next == lines.count, !state.isOver else { return (false, false) }
+      state.isOver = true
+      return (true, state.isProbe && !state.hasResponded)
+    }
+    if isOpenProbe { _ = last.respond(.cancelled, isProbe: true) }
+    if holds { last.release() }
+  }
+
+  func error(_ refusal: AdmissionController.Refusal, _ call: Call) -> HTTPError {
+    let origin = origin
+    call.report(.decided(.init("load.refused", "\(origin) gets no request", because: refusal)))
+    let message = "\(origin) gets no request: \(refusal.wording.text)"
+    guard case .circuitOpen = refusal else { return HTTPError(.overloaded, message, phase: .queued) }
+    let failure = last?.gate.circuit.failure
+    let cause = failure.map { "; the last failure: \($0.kind): \($0.message)" } ?? ""
+    return HTTPError(.circuitOpen, message + cause, phase: .queued, underlying: failure)
+  }
+}
+
+extension RateLimit {
+  /// Only what servers say, with the same bounds.
+  var serverOnly: RateLimit {
+    RateLimit(rule: .server, maximumPause: maximumPause, maximumWait: maximumWait, maximumWaiting: maximumWaiting)
+  }
+}
+
+extension Call {
+  /// Whose turn it is when requests of several callers wait.
+  var caller: FairQueue.Caller {
+    if let tag { return .tag(tag) }
+    return deadline.map { .work($0.deadline.identity) } ?? .anybody
+  }
+}

@@ -1,0 +1,228 @@
+import MartletBase
+
+/// One gate, with the requests that wait at it and the timer that lets them go.
+final class AdmissionQueue: Sendable {
+  /// What a gate is for.
+  ///
+  /// Requests with another policy have gates of their own.
+  enum Key: Hashable {
+    case origin(Origin, ConcurrencyPolicy, CircuitBreaker)
+    case rate(RateLimit, Subject)
+
+    /// The origin whose pauses the gate obeys.
+    var obeyedOrigin: Origin? {
+      if case .rate(let rate, .origin(let origin)) = self, rate.obeysServers { origin } else { nil }
+    }
+
+    fileprivate var rules: AdmissionController.Rules {
+      var rules = AdmissionController.Rules()
+      switch self {
+      case .origin(_, let concurrency, let breaker):
+        rules.bounds = concurrency.bounds
+        rules.breaker = breaker
+        (rules.maximumWait, rules.maximumWaiting) = (concurrency.maximumWait, concurrency.maximumWaiting)
+      case .rate(let rate, _):
+        rules.rate = rate
+        (rules.maximumWait, rules.maximumWaiting) = (rate.maximumWait, rate.maximumWaiting)
+      }
+      return rules
+    }
+  }
+
+  /// Whose requests a rate counts.
+  enum Subject: Hashable {
+    case origin(Origin)
+    case tag(String?)
+    case endpoint(EndpointName?)
+  }
+
+  /// A type of endpoints.
+  struct EndpointName: Hashable {
+    let id: ObjectIdentifier
+    let name: String
+
+    init(_ type: Any.Type) { (id, name) = (ObjectIdentifier(type), "\(type)") }
+
+    static func == (left: Self, right: Self) -> Bool { left.id == right.id }
+    func hash(into hasher: inout Hasher) { hasher.combine(id) }
+  }
+
+  /// A request that waits, by the clock of its client.
+  final class Waiter: Watched {
+    /// Resolved when it goes, or with a ``AdmissionController/Refusal``.
+    let result = Promise<Void>()
+    let since: Duration
+    let place = SlotIndex()
+    private let id: UInt64
+    private let line: AdmissionQueue
+
+    fileprivate init(_ id: UInt64, _ line: AdmissionQueue, since: Duration) {
+      (self.id, self.line, self.since) = (id, line, since)
+    }
+
+    /// The end of the wait, if it does not end earlier.
+    var end: Duration { since.adding(line.maximumWait) }
+
+    /// Ends the wait with an error.
+    func leave(_ error: any Error) {
+      line.leave(id)
+      result.resolve(.failure(error))
+    }
+
+    func checkLimits(now: Duration) -> Duration? {
+      guard now >= end else { return end }
+      leave(AdmissionController.Refusal.waitedTooLong(maximum: line.maximumWait))
+      return nil
+    }
+  }
+
+  enum Arrival {
+    case goes(isProbe: Bool)
+    case waits(Waiter)
+    case refused(AdmissionController.Refusal)
+  }
+
+  private struct State {
+    var gate: AdmissionController
+    var waiters: [UInt64: Waiter] = [:]
+    var nextID: UInt64 = 0
+    /// The time of the timer that serves the queue, if there is one.
+    var timer: Duration?
+
+    /// The time for which a timer is needed, if it is earlier than that of the present one.
+    mutating func newTimer(_ now: Duration) -> Duration? {
+      guard let next = gate.nextTime(now: now), timer.map({ next < $0 }) ?? true else { return nil }
+      timer = next
+      return next
+    }
+  }
+
+  let key: Key
+  private let maximumWait: Duration
+  private let timeline: Timeline
+  private let state: Locked<State>
+
+  init(_ key: Key, _ timeline: Timeline) {
+    let rules = key.rules
+    self.key = key
+    self.timeline = timeline
+    maximumWait = rules.maximumWait
+    state = Locked(State(gate: AdmissionController(rules)))
+  }
+
+  /// The gate, for the activity monitor.
+  var gate: AdmissionController { state.withLock { $0.gate } }
+  var isIdle: Bool {
+    let now = timeline.now()
+    return state.withLock { $0.waiters.isEmpty && $0.gate.isIdle(now: now) }
+  }
+  var counts: (waiting: Int, inFlight: Int) { state.withLock { ($0.waiters.count, $0.gate.inFlight) } }
+
+  // MARK: Arrival
+
+  /// A request arrives.
+  ///
+  /// Clients that share the line have timelines of their own: `end` is the request's, by its own timeline.
+  func arrive(priority: Int, caller: FairQueue.Caller, end: Duration?, by own: Timeline) -> Arrival {
+    let (now, since) = (timeline.now(), own.now())
+    let end = end.map { now + ($0 - since) }
+    let (arrival, timer): (Arrival, Duration?) = state.withLock { state in
+      state.nextID += 1
+      let id = state.nextID
+      switch state.gate.arrive(.init(id: id, priority: priority, caller: caller, end: end), now: now) {
+      case .goes(let isProbe): return (.goes(isProbe: isProbe), nil)
+      case .refused(let refusal): return (.refused(refusal), nil)
+      case .waits:
+        let waiter = Waiter(id, self, since: since)
+        state.waiters[id] = waiter
+        return (.waits(waiter), state.newTimer(now))
+      }
+    }
+    if let timer { start(timer) }
+    return arrival
+  }
+
+  /// For how long the circuit refuses requests; `nil` if it does not.
+  func circuitRefusal() -> AdmissionController.Refusal? { withGate { $0.circuitRefusal(now: $1) } }
+
+  /// Takes a place without waiting; returns whether there was one.
+  func takeAtOnce() -> Bool { withGate { $0.takeAtOnce(now: $1) } }
+
+  private func leave(_ id: UInt64) {
+    let removed = state.withLock { state in
+      state.gate.leave(id)
+      return state.waiters.removeValue(forKey: id)
+    }
+    _ = removed
+  }
+
+  // MARK: Exchanges
+
+  /// Notes how an exchange went; returns whether that opened the circuit.
+  func respond(_ outcome: AdmissionController.Outcome, isProbe: Bool) -> Bool {
+    var hasOpened = false
+    change { gate, now in
+      let wasClosed = gate.circuit.isClosed
+      defer { hasOpened = wasClosed && !gate.circuit.isClosed }
+      return gate.respond(outcome, isProbe: isProbe, now: now)
+    }
+    return hasOpened
+  }
+
+  /// Frees a place.
+  func release() {
+    let isAwaited = state.withLock { $0.gate.release() }
+    if isAwaited { change { $0.serve(now: $1) } }
+  }
+
+  /// Notes that the server wants no requests until a time.
+  func pause(until time: Duration) { withGate { $0.pause(until: time, now: $1) } }
+
+  /// Takes back the token of a request that returns to the line.
+  func takeBackToken() { state.withLock { $0.gate.takeBackToken() } }
+
+  var isPaused: Bool { withGate { $0.pauseLeft(now: $1) != nil } }
+
+  private func withGate<T: Sendable>(_ body: (inout AdmissionController, Duration) -> T) -> T {
+    let now = timeline.now()
+    return state.withLock { body(&$0.gate, now) }
+  }
+
+  // MARK: The queue
+
+  private func change(_ change: (inout AdmissionController, Duration) -> [AdmissionController.Served]) {
+    let now = timeline.now()
+    let (served, timer): ([(Waiter, AdmissionController.Refusal?)], Duration?) = state.withLock { state in
+      let waiters = change(&state.gate, now).compactMap { one in
+        state.waiters.removeValue(forKey: one.id).map { ($0, one.refusal) }
+      }
+      return (waiters, state.newTimer(now))
+    }
+    // Outside the lock, because it runs code of others.
+    for (waiter, refusal) in served {
+      let outcome: Result<Void, any Error> = if let refusal { .failure(refusal) } else { .success(()) }
+      // One that was cancelled at the same moment does not take the place.
+      if !waiter.result.resolve(outcome), refusal == nil { release() }
+    }
+    if let timer { start(timer) }
+  }
+
+  private func start(_ timer: Duration) {
+    Task { [weak self, timeline] in
+      try? await timeline.pauseUntil(timer)
+      self?.serve(timer)
+    }
+  }
+
+  private func serve(_ timer: Duration) {
+    let isMine = state.withLock { state in
+      guard state.timer == timer else { return false }
+      state.timer = nil
+      return true
+    }
+    if isMine { change { $0.serve(now: $1) } }
+  }
+}
+
+/// The error with which a wait at a gate ends.
+extension AdmissionController.Refusal: Error {}

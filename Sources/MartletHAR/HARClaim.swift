@@ -1,0 +1,54 @@
+import MartletBase
+import Foundation
+import Martlet
+
+/// The names that a recorder writes, which no other recorder of the process may use at the same time.
+///
+/// A folder is identified by its inode, because several paths may lead to it.
+final class HARClaim: Sendable {
+  private struct Name: Hashable {
+    let device: UInt64
+    let folder: UInt64
+    /// UTF-8, because characters that are equal can be different names.
+    let name: [UInt8]
+  }
+
+  private static let claimed = Locked<Set<Name>>([])
+
+  private let names: Set<Name>
+
+  /// Claims a file and its copy.
+  init(_ path: String, _ copyPath: String) throws(HTTPError) {
+    let names = Set([path, copyPath].compactMap(Self.name))
+    let isFree = Self.claimed.withLock { claimed in
+      guard claimed.isDisjoint(with: names) else { return false }
+      claimed.formUnion(names)
+      return true
+    }
+    guard isFree else {
+      throw HTTPError(
+        .file,
+        "\(HARStorage.shown(path)) is in use by another recorder: close that recorder first, or choose another file")
+    }
+    // Only now, because an object that is complete is deinitialized, even if its initializer throws.
+    self.names = names
+  }
+
+  deinit { Self.claimed.withLock { $0.subtract(names) } }
+
+  /// The name of a file; `nil` if its folder does not exist, in which nothing can be written.
+  private static func name(_ path: String) -> Name? {
+    let octets = path.utf8
+    let slash = octets.lastIndex(of: UInt8(ascii: "/"))
+    var name = slash.map { String(octets[octets.index(after: $0)...]) ?? "" } ?? path
+    #if canImport(Darwin)
+      // Most file systems ignore case and the form of accents.
+      name = name.lowercased().decomposedStringWithCanonicalMapping
+    #endif
+    var facts = stat()
+    guard stat(slash.map { "\(path[...$0])." } ?? ".", &facts) == 0 else { return nil }
+    return Name(
+      device: UInt64(truncatingIfNeeded: facts.st_dev), folder: UInt64(truncatingIfNeeded: facts.st_ino),
+      name: Array(name.utf8))
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Martlet
+
+/// Writes a HAR file of which each state on disk is complete, even if the process is killed while it writes.
+///
+/// A kill can cut a write. So entries are written to a copy of the file beside it, which then exchanges its name with
+/// the file; the next entries go to the other one, after those that it lacks. Each entry is written twice.
+struct HARWriter {
+  private static let end = Array("\n]}}\n".utf8)
+
+  let path: String
+  private let copyPath: String
+  /// Keeps other recorders away from both paths, until the writer is released.
+  private let claim: HARClaim
+  private var file: HARStorage
+  private var copy: HARStorage
+  /// The number of bytes before the end, in the file and in the copy.
+  private var (fileSize, copySize) = (Int64(0), Int64(0))
+  /// What the copy lacks.
+  private var missing: [UInt8] = []
+  private var isEmpty = true
+  /// Whether the file system cannot exchange names; then the file itself is written.
+  private var isAlone = false
+
+  /// Replaces a file with one without entries.
+  init(at path: String) throws(HTTPError) {
+    self.path = path
+    copyPath = path + ".part"
+    claim = try HARClaim(path, copyPath)
+    // Up to the first entry.
+    let bytes = Array(HARFile().data().dropLast(Self.end.count - 1))
+    file = try Self.made(copyPath, bytes + Self.end)
+    guard rename(copyPath, path) == 0 else {
+      let code = errno
+      unlink(copyPath)
+      throw HARStorage.error("cannot be written", path, code)
+    }
+    copy = try Self.made(copyPath, bytes + Self.end)
+    (fileSize, copySize) = (Int64(bytes.count), Int64(bytes.count))
+  }
+
+  /// Removes the copy; nothing is written after that.
+  func close() {
+    // A recorder of another process may have made its own.
+    guard !isAlone, copy.isAt(copyPath) else { return }
+    unlink(copyPath)
+  }
+
+  private static func made(_ path: String, _ bytes: [UInt8]) throws(HTTPError) -> HARStorage {
+    unlink(path)
+    let file = try HARStorage(creating: path)
+    do throws(HTTPError) {
+      try file.put(bytes, at: 0)
+    } catch {
+      unlink(path)
+      throw error
+    }
+    return file
+  }
+
+  /// Adds entries, each of which begins a line.
+  mutating func add(_ entries: [UInt8]) throws(HTTPError) {
+    let batch = isEmpty ? entries : [UInt8(ascii: ",")] + entries
+    isEmpty = false
+    if isAlone {
+      try file.put(batch + Self.end, at: fileSize)
+      fileSize += Int64(batch.count)
+      return
+    }
+    missing += batch
+    try copy.put(missing + Self.end, at: copySize)
+    copySize += Int64(missing.count)
+    guard HARStorage.exchange(copyPath, path) else {
+      // The file lacks the same.
+      try file.put(missing + Self.end, at: fileSize)
+      fileSize += Int64(missing.count)
+      isAlone = true
+      missing = []
+      unlink(copyPath)
+      return
+    }
+    swap(&file, &copy)
+    swap(&fileSize, &copySize)
+    missing = batch
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Synchronization
+import TestSupport
+import Testing
+
+nonisolated final class Metrics: ClientWork {
+  private struct State {
+    var counts: [String: Int] = [:]
+    var isDraining = false
+  }
+
+  private let client: HTTPClient
+  private let file: URL
+  private let state = Mutex(State())
+
+  init(_ client: HTTPClient, file: URL) throws {
+    (self.client, self.file) = (client, file)
+    try client.attach(self)
+  }
+
+  func count(_ name: String) {
+    state.withLock { $0.counts[name, default: 0] += 1 }
+    client.workDidChange()
+  }
+
+  func upload() async {
+    let counts = state.withLock { state in
+      defer { if !state.isDraining { state.counts = [:] } }
+      return state.isDraining ? [:] : state.counts
+    }
+    guard !counts.isEmpty else { return }
+    do {
+      try await client.send(.post("/metrics", body: .json(counts)))
+    } catch {
+      state.withLock { $0.counts.merge(counts, uniquingKeysWith: +) }
+    }
+  }
+
+  var snapshot: any Sendable { state.withLock { $0.counts } }
+
+  func beginDraining() { state.withLock { $0.isDraining = true } }
+
+  func finishDraining(within limit: Duration?) async {
+    try? JSONEncoder().encode(state.withLock { $0.counts }).write(to: file)
+    client.detach(self)
+  }
+}
+
+/// The code of the article on extensions.
+extension SamplesTests {
+  @Test func `drains attached work`() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.url.appending(path: "metrics")
+    let transport = StubTransport { request in .status(request.url?.path == "/metrics" ? 204 : 404) }
+    let client = Self.client(transport)
+    let metrics = try Metrics(client, file: file)
+
+    metrics.count("opened")
+    await metrics.upload()
+    metrics.count("closed")
+    #expect(client.activity.current.work.first as? [String: Int] == ["closed": 1])
+    await client.drain()
+
+    #expect(transport.requests.count == 1 && client.isClosed)
+    #expect(client.activity.current.work.isEmpty)
+    #expect(try JSONDecoder().decode([String: Int].self, from: Data(contentsOf: file)) == ["closed": 1])
+    let error = #expect(throws: HTTPError.self) { try Metrics(client, file: file) }
+    #expect(error?.kind == .clientClosed)
+  }
+}
