@@ -316,11 +316,10 @@ const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : 
 bool martlet_curl_is_built_with_http2(void) { return martlet_curl_features() & kFeatureHTTP2; }
 // Before 7.88 a body that was cut off looks complete, and a stream that ends while its request is sent is not noticed.
 // 8.5.0 does not notice that either, nor a broken connection, and drops what its reader has not taken. Which connections
-// use HTTP/2 is known from OpenSSL only.
+// use HTTP/2 is known from OpenSSL only, and which streams have ended from nghttp2 only.
 bool martlet_curl_has_http2(void) {
-  return martlet_curl_is_built_with_http2() && version >= 0x075800 && version != 0x080500 && martlet_tls_is_known();
+  return martlet_curl_is_built_with_http2() && version >= 0x075800 && version != 0x080500 && knows_stream_ends;
 }
-bool martlet_curl_knows_stream_ends(void) { return !martlet_curl_problem() && knows_stream_ends; }
 const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : tls_name(facts); }
 const char *martlet_curl_no_ca_path(void) { return version >= 0x081500 && facts->capath ? "/proc/self/ns" : NULL; }
 const char *martlet_curl_ca_folder(void) { return martlet_curl_problem() ? NULL : ca_path; }
@@ -330,7 +329,7 @@ const char *martlet_curl_path(void) { return martlet_curl_problem() ? NULL : pat
 
 bool martlet_curl_hides_broken_connections(void) { return version >= 0x075800 && version < 0x080100; }
 
-int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error) {
+int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *number) {
   // libcurl passes each header line to the log right before it stores the line, in the same memory. It does not store a
   // line that begins with a carriage return, and the head reader rejects that line.
   if (is_guarded && type == kHeaderIn && count > 0 && (bytes[0] == ' ' || bytes[0] == '\t')) bytes[0] = '\r';
@@ -342,31 +341,22 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
   if (version < kVersionReady && strncmp(bytes, "Connected to ", 13) == 0 && bytes[end - 1] == ')') {
     const char *mark = bytes + end;
     while (mark > bytes && *mark != '#') mark--;
-    *stream = (uint32_t)strtoul(mark + 1, NULL, 10);
+    *number = (uint32_t)strtoul(mark + 1, NULL, 10);
     return 8;
   }
-  // Before 7.88 the stream number is hexadecimal, or GOAWAY is not logged.
+  // Before 7.88 there is no HTTP/2 (`martlet_curl_has_http2`).
   if (version < 0x075800) return 0;
   char line[80] = {0};
   memcpy(line, bytes, count < sizeof line ? count : sizeof line - 1);
-  unsigned number = 0;
-  int length = 0;
-  // From the beginning of the line, because the log also contains the request. Until 8.2, and from 8.3.
-  if (sscanf(line, "Using Stream ID: %u", &number) == 1 ||
-      (sscanf(line, "[HTTP/2] [%u] OPENED%n", &number, &length) == 1 && length)) {
-    *stream = number;
-    return 1;
-  }
-  if (strncmp(line, "Connection #", 12) == 0 && memcmp(bytes + end - 12, " left intact", 12) == 0) return 4;
+  // From the beginning of the line, because the log also contains the request.
   if (strncmp(line, "Connection died, ", 17) == 0) return 3;
   if (strncmp(line, "REFUSED_STREAM, ", 16) == 0) return 5;
   char code[12] = {0};
-  if (sscanf(line, "recveived GOAWAY, error=%11[-0-9], last_stream=%u", code, &number) != 2 &&
-      sscanf(line, "received GOAWAY, error=%11[-0-9], last_stream=%u", code, &number) != 2)
+  if (sscanf(line, "recveived GOAWAY, error=%11[-0-9]", code) != 1 &&
+      sscanf(line, "received GOAWAY, error=%11[-0-9]", code) != 1)
     return 0;
-  *stream = number;
   // libcurl prints the code with a sign until 8.
-  *error = (uint32_t)strtoll(code, NULL, 10);
+  *number = (uint32_t)strtoll(code, NULL, 10);
   return 2;
 }
 
@@ -668,7 +658,6 @@ const char *martlet_curl_problem(void) { return "libcurl is used on Linux only";
 uint32_t martlet_curl_version(void) { return 0; }
 const char *martlet_curl_version_text(void) { return NULL; }
 int martlet_curl_features(void) { return 0; }
-bool martlet_curl_knows_stream_ends(void) { return false; }
 const char *martlet_curl_ca_file(void) { return NULL; }
 
 #endif

@@ -37,7 +37,6 @@ bool martlet_curl_has_http2(void);
 /// Whether libcurl was built with HTTP/2, which may be too faulty to use.
 bool martlet_curl_is_built_with_http2(void);
 /// Whether the ends of HTTP/2 streams are observed.
-bool martlet_curl_knows_stream_ends(void);
 /// Whether libcurl reports a request before sending it, as it does from 7.80 on. Before, its log is always on.
 bool martlet_curl_tells_before_sending(void);
 /// The folder to set so that no root certificates are trusted. From 8.21 on, NULL means the folder that libcurl was
@@ -186,16 +185,13 @@ int martlet_easy_set_upload(void *easy, int64_t length);
 typedef int (*martlet_curl_trailers)(void *_Nullable *_Nullable list, void *_Nullable handle);
 /// Sends trailers after the body. With libcurl before 8.7 the handle can then serve no other transfer.
 int martlet_easy_set_trailers(void *easy, martlet_curl_trailers trailers, void *handle);
-/// Whether streams of a broken HTTP/2 connection end without an error, as before 8.1, and the log contains GOAWAY, as
-/// from 7.88 on.
+/// Whether streams of a broken HTTP/2 connection end without an error, as from 7.88 to 8.0.
 bool martlet_curl_hides_broken_connections(void);
 /// Turns libcurl's log on or off.
 int martlet_easy_log(void *easy, bool is_on);
 /// Parses a line of the log. Returns
-/// 1 and the transfer's HTTP/2 stream;
-/// 2 and, for GOAWAY, the last stream that the server processes and its error code;
+/// 2 and the error code of a GOAWAY;
 /// 3 if libcurl is about to send the request again;
-/// 4 if it keeps the connection for other transfers;
 /// 5 if it is about to send the request again because the server has refused the stream;
 /// 6 if it does so because the server requires HTTP/1.1;
 /// 7 if it finds the stream closed;
@@ -203,7 +199,7 @@ int martlet_easy_log(void *easy, bool is_on);
 /// 0 for any other line.
 /// With the guard above, which is for the first header line, a header line loses its leading blank.
 int martlet_curl_read_note(
-    int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error);
+    int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *number);
 /// Whether a line of the log says that bytes behind a response were read and dropped.
 bool martlet_curl_notes_leftovers(int type, const char *_Nullable bytes, size_t count);
 /// Sets whether receiving and sending are paused, for a transfer that has begun.

@@ -33,8 +33,6 @@ final class CurlHandle {
   var connectionName: UInt64? { resting?.name }
   /// Whether the request was sent over HTTP/2, as far as known.
   private(set) var isMultiplexed = false
-  /// The transfer's HTTP/2 stream, if libcurl's log contains it.
-  private(set) var stream: UInt32?
   var incoming = IncomingStream()
   /// Whether the transfer is cancelled, so it accepts and provides no more data.
   var isLeaving = false
@@ -42,12 +40,6 @@ final class CurlHandle {
   ///
   /// From then on its log may be about other connections, too.
   private var isRepeating = false
-  /// Whether libcurl has kept the connection after the transfer.
-  ///
-  /// Another transfer may have it closed at once.
-  private var wasKept = false
-  /// Whether to close the connection after the transfer, although libcurl keeps it.
-  private(set) var closesKeptConnection = false
   /// Whether libcurl found its HTTP/2 stream closed after sending the rest of the request.
   private(set) var isStreamClosed = false
   /// The number of the connection in libcurl's log, before 7.80.
@@ -286,7 +278,7 @@ final class CurlHandle {
       let connection = known ?? loop.resting.add(name)
       if let actual { connection.actualAddress = actual }
       if let resting, resting !== connection {
-        leaveConnection(.surely)
+        leaveConnection(isDoubtful: false)
         loop.resting.leave(resting, by: transfer)
       }
       resting = connection
@@ -298,22 +290,8 @@ final class CurlHandle {
     }
     guard isMultiplexed else { return true }
     log()
-    if CurlLibrary.hidesBrokenConnections, let connectionName {
-      loop.multiplexed.use(connectionName, by: self)
-      keepConnection(transfer)
-    }
+    if CurlLibrary.hidesBrokenConnections, let connectionName { loop.multiplexed.use(connectionName, by: self) }
     return true
-  }
-
-  /// Keeps an HTTP/2 connection that is to be closed after the transfer; the loop closes it.
-  ///
-  /// That libcurl has kept the connection shows that the stream ended in order (decision 0044). HTTP/2 has no
-  /// `Connection: close`.
-  private func keepConnection(_ transfer: CurlTransfer) {
-    closesKeptConnection = !loop.connections.isKept || connectionKey == ExclusiveConnections.fresh
-    guard closesKeptConnection || transfer.job.lines.closesConnection else { return }
-    _ = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 0)
-    isPlain = false
   }
 
   var isAloneOnConnection: Bool { connectionName.map { loop.multiplexed.isAlone(self, on: $0) } ?? false }
@@ -334,28 +312,24 @@ final class CurlHandle {
       transfer?.receivedRaw(UnsafeRawBufferPointer(start: bytes, count: count))
     }
     recordLeftovers(type, bytes, count)
-    var (stream, error): (UInt32, UInt32) = (0, 0)
-    let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream, &error)
+    var number: UInt32 = 0
+    let note = martlet_curl_read_note(type, bytes, count, isGuarded, &number)
     switch note {
-    case 1 where !isRepeating: self.stream = stream
     case 3, 5:
       if note == 5, !isRepeating { transfer?.life.sends.recordRefusal() }
       isRepeating = true
-      leaveConnection(.givingUp)
-    case 4: wasKept = true
+      leaveConnection(isDoubtful: true)
     case 6: transfer?.life.sends.recordDowngrade()
     case 7: isStreamClosed = true
     case 8:
-      (connectionNumber, isWritingHead) = (UInt64(stream), false)
+      (connectionNumber, isWritingHead) = (UInt64(number), false)
       // libcurl before 7.80 names the connection that it has chosen just before it sends. Sending on one that was
       // abandoned fails, and libcurl continues on a new connection.
       if !CurlLibrary.tellsBeforeSending, let transfer {
         _ = isSpoiled(connectionNumber.flatMap { loop.resting[$0] }, for: transfer)
       }
     case 2 where !isRepeating:
-      guard let connectionName else { return }
-      loop.goaways[connectionName] = GoAway(lastStream: stream, error: error)
-      loop.multiplexed.announceEnd(connectionName)
+      if let connectionName { loop.goaways[connectionName] = number }
     default: break
     }
   }
@@ -376,8 +350,7 @@ final class CurlHandle {
     // SEND_ERROR: libcurl since 8.0 reports it if the server had ended its response before. While the reader pauses, or
     // after many bytes at once, libcurl may have dropped the end of the response.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
-      let isBroken = incoming.code != 0 && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
-      return TransferCompletion(code: 0, text: "", isReused: isReused, isCutOff: isBroken || isIncomplete)
+      return TransferCompletion(code: 0, text: "", isReused: isReused, isCutOff: isMultiplexed && isIncomplete)
     }
     var text = transfer?.explained(error, code, isReused: isReused) ?? error
     // An alert that was not read before sending failed.
@@ -387,19 +360,14 @@ final class CurlHandle {
     var result = TransferCompletion(code: code, text: text, isReused: isReused)
     result.isUnsent = hasWrittenNothing
     result.refusal = transfer?.route?.refusal(easy)
-    if loop.goaways.count > 0, let goAway = connectionName.flatMap({ loop.goaways[$0] }) {
-      result.note(goAway, of: stream)
-    }
-    if incoming.code == 7 { result.isUnprocessed = true }  // REFUSED_STREAM
+    if loop.goaways.count > 0 { result.goAwayError = connectionName.flatMap { loop.goaways[$0] } ?? 0 }
+    result.isUnprocessed = incoming.code == 7  // REFUSED_STREAM, also of a stream beyond the last one of GOAWAY
     return result
   }
 
-  /// Notes that the transfer no longer uses its connection.
-  ///
-  /// Call it before any end of the same turn is judged.
-  func leaveConnection(_ how: MultiplexedConnections<CurlHandle>.Leaving) {
-    guard let connectionName else { return }
-    loop.multiplexed.leave(connectionName, by: self, how, isKept: wasKept || keptSocket != nil)
+  /// Notes that the transfer no longer uses its connection, which may be broken.
+  func leaveConnection(isDoubtful: Bool) {
+    if let connectionName { loop.multiplexed.leave(connectionName, by: self, isDoubtful: isDoubtful) }
   }
 
   /// The socket of the connection that the finished transfer leaves to others.
@@ -436,10 +404,10 @@ final class CurlHandle {
   func release() {
     transfer?.handle = nil
     transfer = nil
-    (resting, connectionNumber, stream, tls, proxyTLS) = (nil, nil, nil, nil, nil)
+    (resting, connectionNumber, tls, proxyTLS) = (nil, nil, nil, nil)
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
-    (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
-    (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
+    (isGuarded, isLogging, isRepeating) = (false, false, false)
+    (isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false)
     (alerts, hasAwaitedRoom, incoming, isLeaving) = (nil, false, IncomingStream(), false)
   }
 

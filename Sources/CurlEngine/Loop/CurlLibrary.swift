@@ -57,8 +57,6 @@ package enum CurlLibrary {
   static let reportsTriedAddress = martlet_curl_version() >= 0x080700
 
   static let hasHTTP2 = martlet_curl_has_http2()
-  /// Whether the ends of HTTP/2 streams are observed (decision 0069).
-  package static let knowsStreamEnds = martlet_curl_knows_stream_ends()
 
   /// Whether libcurl takes a malformed chunk size such as `0x1` for 0.
   static let misreadsChunkSizes = martlet_curl_version() < 0x075800
@@ -97,6 +95,6 @@ package enum CurlLibrary {
   /// 7.88 begins HTTP/2 again with the next request (curl #10634).
   package static let reusesNoClearHTTP2 = (0x075800..<0x080000).contains(martlet_curl_version())
 
-  /// Whether streams of a broken HTTP/2 connection end without an error, and GOAWAY is logged.
+  /// Whether only one transfer learns that its HTTP/2 connection broke, and streams end without an error.
   package static let hidesBrokenConnections = martlet_curl_hides_broken_connections()
 }

@@ -5,7 +5,7 @@ extension CurlLoop {
   /// Finds the transfers that libcurl has ended, and broken HTTP/2 connections.
   ///
   /// libcurl reports a broken connection to one stream at a time, when that stream next receives. So the other streams
-  /// are made to receive before an end is judged.
+  /// are made to receive.
   func findEnded(_ multi: UnsafeMutableRawPointer) {
     recordEnded(multi)
     while let handle = multiplexed.nextToAsk({ $0.transfer?.life.isPaused == false }) {
@@ -63,17 +63,16 @@ extension CurlLoop {
       }
       if code != 0 { discardConnection(of: handle, after: code) }
       let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream && handle.incoming.code != 0
-      handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
+      handle.leaveConnection(isDoubtful: isDoubtful)
       ended.append((handle, code))
     }
   }
 
-  /// Closes a kept HTTP/2 connection that must not, or cannot, serve another transfer.
+  /// Closes a kept HTTP/2 connection that cannot serve another transfer.
   func closeUnusable(_ handle: CurlHandle) {
-    guard let name = handle.connectionName else { return }
-    let isBroken = handle.hasBrokenFrames
-    if isBroken { broken[name] = () }
-    guard handle.closesKeptConnection || isBroken, !multiplexed.isUsed(name) else { return }
+    guard let name = handle.connectionName, handle.hasBrokenFrames else { return }
+    broken[name] = ()
+    guard !multiplexed.isUsed(name) else { return }
     // libcurl keeps the connection of a cancelled transfer only when the transfer is removed.
     if let socket = handle.keptSocket { abandon(socket) } else { handle.closeConnection() }
   }
@@ -132,8 +131,8 @@ extension CurlLoop {
 
 /// The server's side of an HTTP/2 stream, as nghttp2 reports it.
 struct IncomingStream {
-  /// The number of data bytes in the frames that nghttp2 has accepted; `nil` before the first.
-  var byteCount: Int64?
+  /// The number of data bytes in the frames that nghttp2 has accepted.
+  var byteCount: Int64 = 0
   /// Whether one of these frames had END_STREAM.
   var hasEnd = false
   /// The error code with which the stream was closed (RFC 9113 §7); `nil` before, or if it is unknown.
@@ -143,7 +142,7 @@ struct IncomingStream {
 extension CurlHandle {
   func recordStream(_ event: martlet_stream_event, _ value: UInt32) {
     switch event {
-    case martlet_stream_has_data: incoming.byteCount = (incoming.byteCount ?? 0) + Int64(value)
+    case martlet_stream_has_data: incoming.byteCount += Int64(value)
     case martlet_stream_ends: incoming.hasEnd = true
     case martlet_stream_got_http1: transfer?.life.sends.recordHTTP1()
     default: incoming.code = value
@@ -151,8 +150,5 @@ extension CurlHandle {
   }
 
   /// Whether a stream has ended without the server's END_STREAM, or libcurl has not delivered all that has come.
-  var isIncomplete: Bool {
-    guard let byteCount = incoming.byteCount, let transfer else { return false }
-    return !incoming.hasEnd || transfer.life.received < byteCount
-  }
+  var isIncomplete: Bool { !incoming.hasEnd || transfer.map { $0.life.received < incoming.byteCount } ?? false }
 }

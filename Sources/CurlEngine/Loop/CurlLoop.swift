@@ -31,7 +31,7 @@ final class CurlLoop {
   var vainWrites = VainWrites()
   /// Transfers whose response may be complete although libcurl still sends.
   var mayBeAnswered: [CurlTransfer] = []
-  var goaways = RecentTable<UInt64, GoAway>(limit: 64)
+  var goaways = RecentTable<UInt64, UInt32>(limit: 64)
   /// The HTTP/2 connections whose frames libcurl cannot read any more; from 8.14 on it would reuse them.
   var broken = RecentTable<UInt64, Void>(limit: 64)
   /// Transfers for which libcurl may have read more than it has delivered.
@@ -221,7 +221,6 @@ final class CurlLoop {
     }
     ended.removeAll(keepingCapacity: true)
     endAnswered(multi, asks: asks)
-    multiplexed.endTurn()
   }
 
   // MARK: Rest
@@ -329,7 +328,7 @@ final class CurlLoop {
   /// A handle whose transfer failed or was cancelled is not reused, because the state that libcurl leaves in it is
   /// unknown.
   private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
-    handle.leaveConnection(.surely)
+    handle.leaveConnection(isDoubtful: false)
     if !addresses.isIdle { endRace(handle) }
     if !scouts.isEmpty { endScouts(of: handle, multi) }
     let transfer = handle.transfer

@@ -45,20 +45,8 @@ package struct TransferCompletion: Sendable {
   package var refusal: CurlRefusal?
   /// Whether a proxy responded to CONNECT.
   package var hasProxyAnswer = false
-  /// Whether the HTTP/2 connection broke, so that the end of the stream is unknown.
+  /// Whether an HTTP/2 stream ended before the server's END_STREAM.
   var isCutOff = false
-
-  mutating func note(_ goAway: GoAway, of stream: UInt32?) {
-    if let stream { isUnprocessed = stream > goAway.lastStream }
-    goAwayError = goAway.error
-  }
-}
-
-/// A GOAWAY that precedes the end of an HTTP/2 connection (RFC 9113 §6.8).
-struct GoAway {
-  /// The last stream that the server processes.
-  var lastStream: UInt32
-  var error: UInt32
 }
 
 /// How a proxy refused to connect.

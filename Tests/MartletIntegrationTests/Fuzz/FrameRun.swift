@@ -140,7 +140,7 @@
       guard isAlone, sequence.hasKnownBody else { return wrong }
       let (body, isEnded) = sequence.body
       let isRight =
-        sequence.isRight || FrameSequence.requiresEndOfStream && sequence.length == nil
+        sequence.isRight || sequence.length == nil
         ? isEnded && body == answer.body : body.starts(with: answer.body)
       if !isRight { wrong.append("a body of \(answer.body.count) bytes, not of \(body.count)") }
       if let length = sequence.length, length != answer.body.count {

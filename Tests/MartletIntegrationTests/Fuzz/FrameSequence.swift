@@ -5,9 +5,6 @@
 
   /// Frames of HTTP/2 as an answer, most of them not in order; the same for the same seed and number.
   struct FrameSequence: Sendable {
-    /// Whether a body that has no `content-length` must have come to its END_STREAM.
-    static let requiresEndOfStream = CurlLibrary.knowsStreamEnds
-
     /// As ``HTTP2Server`` has them.
     private(set) var steps: [String]
     let method: String

@@ -43,7 +43,7 @@
       let known: [(isKnown: Bool, text: String)] = [
         (
           !martlet_curl_has_http2() && martlet_curl_is_built_with_http2(),
-          "HTTP/2 is not used before 7.88, with 8.5.0 and without OpenSSL: truncated bodies could look complete"
+          "HTTP/2 needs 7.88, but not 8.5.0, and shared OpenSSL and nghttp2: truncated bodies could look complete"
         ),
         (!worksOnAnyThread, "before 7.88, requests are sent by the engine's thread only, which takes a little longer"),
         (number < 0x075700, "before 7.87, the root certificates are read for each new TLS connection"),

@@ -43,7 +43,7 @@
       guard version != .http2 && version != .http2PriorKnowledge || martlet_curl_has_http2() else {
         let reason =
           martlet_curl_is_built_with_http2()
-          ? "may lose responses over HTTP/2: use 7.88 or newer with OpenSSL, but not 8.5.0"
+          ? "may lose responses over HTTP/2: use 7.88 or newer with shared OpenSSL and nghttp2, but not 8.5.0"
           : "was built without HTTP/2"
         throw request.unsupported("the system's libcurl \(CurlLibrary.version ?? "") \(reason)")
       }
