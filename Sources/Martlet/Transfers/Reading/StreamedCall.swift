@@ -86,14 +86,10 @@ final class StreamedCall: Sendable {
     }
     let excerpt = Excerpt(limit)
     if limit > 0 {
-      // A body ends with its call, not with the task that reads it.
       try? await call.awaited {
         try await race([
           { [self] in await excerpt.read(response.body) },
-          { [self] in
-            try await call.core.timeline.watch(Self.patience)
-            call.abort(call.complete(refusal(kind, message, excerpt.read)))
-          },
+          { [self] in try await call.core.timeline.watch(Self.patience) },
         ])
       }
     }
