@@ -48,8 +48,58 @@ nonisolated final class Metrics: ClientWork {
   }
 }
 
+nonisolated extension HTTPError.Kind {
+  static let quietHours = HTTPError.Kind("quietHours")
+}
+
+/// Hours of the day in UTC.
+nonisolated enum QuietHours: RequestOptions.Key {
+  typealias Value = Range<Int>
+
+  static func problem(_ hours: Range<Int>) -> String? {
+    hours.clamped(to: 0..<24) == hours ? nil : "the quiet hours are \(hours); they must be within 0..<24"
+  }
+}
+
+nonisolated struct ChangesByDay: Middleware {
+  var now: @Sendable () -> Date = { Date() }
+
+  func intercept(
+    _ request: HTTPRequest, context: RequestContext,
+    next: MiddlewareNext
+  ) async throws -> StreamedResponse {
+    let hour = Int(now().timeIntervalSince1970) / 3600 % 24
+    if !request.method.isSafe, context.options[QuietHours.self]?.contains(hour) == true {
+      throw HTTPError(.quietHours, "the server accepts no changes at \(hour):00 UTC")
+    }
+    return try await next(request)
+  }
+}
+
 /// The code of the article on extensions.
 extension SamplesTests {
+  @Test func `refuses changes at night`() async throws {
+    let transport = StubTransport { _ in .status(200) }
+    let client = Self.client(transport)
+    let careful = client.derived {
+      $0.middleware = [ChangesByDay()]
+      $0.options[QuietHours.self] = 1..<5
+    }
+    let atNight = careful.derived {
+      $0.middleware = [ChangesByDay(now: { Date(timeIntervalSince1970: 3.5 * 3600) })]
+    }
+
+    try await atNight.get("/news")
+    let refused = await #expect(throws: HTTPError.self) { try await atNight.post("/news") }
+    var options = RequestOptions()
+    options[QuietHours.self] = 22..<30
+    let invalid = await #expect(throws: HTTPError.self) { try await careful.get("/news", options: options) }
+
+    #expect(refused?.kind == .quietHours)
+    #expect(invalid?.kind == .invalidRequest && invalid?.message.contains("within 0..<24") == true)
+    #expect(transport.requests.count == 1)
+  }
+
   @Test func `drains attached work`() async throws {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "metrics")

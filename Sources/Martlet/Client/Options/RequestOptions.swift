@@ -125,7 +125,7 @@ public struct RequestOptions: Sendable {
   /// The time limits; each one inherited by default.
   public var timeout = TimeoutPolicy()
 
-  private var values: [ObjectIdentifier: any Sendable] = [:]
+  private var values: [ObjectIdentifier: CustomValue] = [:]
 
   /// Options that inherit everything.
   public init() {}
@@ -140,8 +140,8 @@ public struct RequestOptions: Sendable {
 
   /// A custom value for middleware; never sent.
   public subscript<K: Key>(_ key: K.Type) -> K.Value? {
-    get { values[ObjectIdentifier(key)] as? K.Value }
-    set { values[ObjectIdentifier(key)] = newValue }
+    get { values[ObjectIdentifier(key)]?.value as? K.Value }
+    set { values[ObjectIdentifier(key)] = newValue.map { CustomValue(value: $0, problem: K.problem($0)) } }
   }
 
   /// These options, with values from `other` where unset.
@@ -210,7 +210,27 @@ extension RequestOptions {
   public protocol Key {
     /// The type of the value.
     associatedtype Value: Sendable
+
+    /// Checks a value; by default every value is valid.
+    ///
+    /// A request with an invalid value fails with ``HTTPError/Kind/invalidRequest`` before any byte is sent.
+    ///
+    /// - Parameter value: The value.
+    /// - Returns: `nil`, or what is wrong with the value and what would be valid.
+    static func problem(_ value: Value) -> String?
   }
+
+  private struct CustomValue {
+    var value: any Sendable
+    var problem: String?
+  }
+
+  /// The problem of an invalid custom value.
+  fileprivate var customProblem: String? { values.isEmpty ? nil : values.values.lazy.compactMap(\.problem).min() }
+}
+
+extension RequestOptions.Key {
+  public static func problem(_ value: Value) -> String? { nil }
 }
 
 /// Options with a value for every field; requests without their own options share one instance.
@@ -255,7 +275,7 @@ final class ResolvedOptions: Sendable {
     } else {
       let policies = [
         options.httpVersion?.problem, options.cache?.problem, options.retry?.problem, options.redirects?.problem,
-        options.cookies?.problem, options.hedging?.problem, options.rate?.problem,
+        options.cookies?.problem, options.hedging?.problem, options.rate?.problem, options.customProblem,
       ]
       problem = policies.lazy.compactMap { $0 }.first.map { InvalidInput($0) }
     }
