@@ -23,7 +23,7 @@ struct S3 {
     let signer = SigV4(
       host: host, region: environment["AWS_REGION"] ?? "us-east-1", key: key, secret: secret,
       token: environment["AWS_SESSION_TOKEN"])
-    let client = HTTPClient { $0.attemptMiddleware = [signer] }
+    let client = HTTPClient { $0.exchangeMiddleware = [signer] }
     let place = RequestTarget("\(raw: words[0].hasSuffix("/") ? "\(words[0].dropLast())" : words[0])/\(path: words[2])")
     words.append("")
     do {
@@ -70,7 +70,7 @@ struct S3 {
 
 /// Signs requests with AWS Signature Version 4, as S3 wants it.
 ///
-/// As attempt middleware it runs last: it sees the request as it goes out, and a request that is sent again gets a new
+/// As exchange middleware it runs last: it sees the request as it goes out, and a request that is sent again gets a new
 /// date. It cannot read a body: whoever makes a request with one puts its hash into ``hashField``, or it is not signed.
 struct SigV4: Middleware {
   static let hashField = "x-amz-content-sha256"

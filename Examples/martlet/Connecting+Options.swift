@@ -56,7 +56,7 @@ extension Connecting {
     return asked.first { $0.isGiven }?.name
   }
 
-  private static func version(_ value: String) throws(UsageError) -> HTTPVersion {
+  private static func version(_ value: String) throws(UsageError) -> RequestOptions.HTTPVersionPolicy {
     switch value {
     case "1.0": return .http1_0
     case "1.1": return .http1_1

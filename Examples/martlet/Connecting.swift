@@ -17,7 +17,7 @@ struct Connecting: Equatable, Sendable {
 
   var lane = Lane.urlsession
   /// `nil` for what client and server agree on.
-  var version: HTTPVersion?
+  var version: RequestOptions.HTTPVersionPolicy?
   /// `nil` for what the environment names.
   var proxy: Proxy?
   /// Whether not even the environment's proxy is used.

@@ -134,7 +134,7 @@ struct DownloadCommand: Equatable, Sendable {
     template.connecting.apply(to: &configuration)
     try await template.identity.apply(to: &configuration, url: template.url)
     if template.isVerbose {
-      configuration.attemptMiddleware.append(
+      configuration.exchangeMiddleware.append(
         Trace(errors: Terminal(STDERR_FILENO), hasEngine: template.connecting.lane != .system))
     }
     let client = HTTPClient { [configuration] in $0 = configuration }
@@ -149,6 +149,6 @@ struct DownloadCommand: Equatable, Sendable {
     errors.complain("\(error)")
     guard let error = error as? HTTPError else { return .noResponse }
     if error.kind == .status, let status = error.status { return RunRequest.code(of: status) }
-    return error.kind == .file && error.phase == nil ? .failure : RunRequest.code(of: error)
+    return error.kind == .fileFailed && error.phase == nil ? .failure : RunRequest.code(of: error)
   }
 }

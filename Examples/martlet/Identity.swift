@@ -38,7 +38,7 @@ struct Identity: Equatable, Sendable {
     if hasNoCookies { configuration.cookies = .off }
     // Every run of the tool belongs to the session that the file stands for, as with curl.
     if let jar { configuration.cookies = .file(URL(fileURLWithPath: jar), keepsSessionCookies: true) }
-    if let own = try await ownCookies(for: url) { configuration.attemptMiddleware.append(own) }
+    if let own = try await ownCookies(for: url) { configuration.exchangeMiddleware.append(own) }
     if let credentials { configuration.credentialStore = .file(URL(fileURLWithPath: credentials)) }
     configuration.authenticators[.origin(url)] = try authenticator
   }

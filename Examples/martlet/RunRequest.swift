@@ -39,9 +39,9 @@ struct RunRequest: Sendable {
     configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off
     command.connecting.apply(to: &configuration)
     try await command.identity.apply(to: &configuration, url: command.url)
-    if let trace { configuration.attemptMiddleware.append(trace) }
+    if let trace { configuration.exchangeMiddleware.append(trace) }
     let logging = LoggingMiddleware.fromEnvironment()
-    if let logging { configuration.attemptMiddleware.append(logging) }
+    if let logging { configuration.exchangeMiddleware.append(logging) }
     let recorder = try command.har.map { try HARRecorder(to: URL(fileURLWithPath: $0)) }
     if let recorder { configuration.instruments.append(recorder) }
     let client = HTTPClient { [configuration] in $0 = configuration }
@@ -125,7 +125,7 @@ struct RunRequest: Sendable {
 
   static func code(of error: HTTPError) -> ExitCode {
     switch error.kind {
-    case .invalidRequest, .file: .usage
+    case .invalidRequest, .fileFailed: .usage
     case .timedOut: .timeout
     default: .noResponse
     }

@@ -14,7 +14,7 @@ struct SSECommand: Equatable, Sendable {
       command.connecting.apply(to: &configuration)
       try await command.identity.apply(to: &configuration, url: command.url)
       if command.isVerbose {
-        configuration.attemptMiddleware.append(
+        configuration.exchangeMiddleware.append(
           Trace(errors: errors, hasEngine: command.connecting.lane != .system))
       }
       let client = HTTPClient { [configuration] in $0 = configuration }

@@ -5,7 +5,7 @@ import Martlet
   import CurlEngine
 #endif
 
-/// Shows what goes out and what comes in: an attempt middleware sees every hop and every attempt as it is sent.
+/// Shows what goes out and what comes in: an exchange middleware sees every hop and every attempt as it is sent.
 struct Trace: Middleware {
   let errors: Terminal
   /// Whether the library's own engine sends, which adds a field of its own.

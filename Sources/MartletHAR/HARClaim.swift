@@ -27,7 +27,7 @@ final class HARClaim: Sendable {
     }
     guard isFree else {
       throw HTTPError(
-        .file,
+        .fileFailed,
         "\(HARStorage.shown(path)) is in use by another recorder: close that recorder first, or choose another file")
     }
     // Only now, because an object that is complete is deinitialized, even if its initializer throws.

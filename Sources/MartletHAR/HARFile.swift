@@ -24,7 +24,7 @@ public struct HARFile: Sendable {
   /// Programs omit members that they do not know, so only the method and the URL of each entry are required.
   ///
   /// - Parameter file: The file.
-  /// - Throws: `HTTPError.Kind.file` with the name of the file, the line and the problem.
+  /// - Throws: `HTTPError.Kind.fileFailed` with the name of the file, the line and the problem.
   public init(at file: URL) throws {
     guard file.isFileURL else { throw HARStorage.needsFileURL(file) }
     try self.init(at: file.path(percentEncoded: false))
@@ -33,21 +33,21 @@ public struct HARFile: Sendable {
   /// Reads the file at a path.
   init(at path: String) throws(HTTPError) {
     let name = HARStorage.shown(path)
-    guard FileManager.default.fileExists(atPath: path) else { throw HTTPError(.file, "\(name) does not exist") }
+    guard FileManager.default.fileExists(atPath: path) else { throw HTTPError(.fileFailed, "\(name) does not exist") }
     // A pipe has no size.
     let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
     guard (size?.intValue ?? 0) <= Self.maximumBytes else {
-      throw HTTPError(.file, "\(name) is larger than \(Self.maximumBytes >> 20) MiB")
+      throw HTTPError(.fileFailed, "\(name) is larger than \(Self.maximumBytes >> 20) MiB")
     }
     guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-      throw HTTPError(.file, "\(name) cannot be read")
+      throw HTTPError(.fileFailed, "\(name) cannot be read")
     }
     try self.init(data, name: name)
   }
 
   init(_ data: Data, name: String) throws(HTTPError) {
     func problem(_ message: String, line: Int? = nil) -> HTTPError {
-      HTTPError(.file, "\(name)\(line.map { ", line \($0)" } ?? ""): \(HARStorage.shown(message))")
+      HTTPError(.fileFailed, "\(name)\(line.map { ", line \($0)" } ?? ""): \(HARStorage.shown(message))")
     }
     let root: JSONValue
     do {

@@ -9,8 +9,8 @@ public import Martlet
 /// let client = HTTPClient { $0.instruments = [recorder] }
 /// ```
 ///
-/// The file has an entry for each exchange that is over: the requests of a redirect chain and the attempts of a retry are
-/// entries of their own. A request that needed no exchange has an entry too, because a stored response was used, or
+/// The file has an entry for each exchange that is over: the requests of a redirect chain and the attempts of a retry
+/// are entries of their own. A request that needed no exchange has an entry too, because a stored response was used, or
 /// because it failed before. Each entry has the phases as timings, and the client's decisions, as sentences in
 /// `_explanation` and as codes in `_codes`.
 ///
@@ -24,8 +24,8 @@ public import Martlet
 /// While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. A file of that
 /// name that remains after a kill can be deleted.
 ///
-/// Several clients may share a recorder. A second recorder of the process for the same file is refused until the first one
-/// is closed or released. Recorders of several processes must not share a file.
+/// Several clients may share a recorder. A second recorder of the process for the same file is refused until the first
+/// one is closed or released. Recorders of several processes must not share a file.
 public final class HARRecorder: Instrument {
   private struct State {
     var drafts: HAREntryBuilder
@@ -73,7 +73,8 @@ public final class HARRecorder: Instrument {
   ///   - file: The file. A file that exists is replaced.
   ///   - maximumBodyBytes: The maximum number of bytes to record of each body; 64 KiB by default, at most 16 MiB.
   ///   - redaction: What to mask; by default what the client masks in logs.
-  /// - Throws: `HTTPError.Kind.file` if the file cannot be written, or if another recorder of the process writes it.
+  /// - Throws: `HTTPError.Kind.fileFailed` if the file cannot be written, or if another recorder of the process writes
+  ///   it.
   public convenience init(to file: URL, maximumBodyBytes: Int = 64 << 10, redaction: Redaction? = nil) throws {
     try self.init(to: file, maximumBodyBytes: maximumBodyBytes, redaction: redaction, delay: .milliseconds(100))
   }
@@ -93,7 +94,8 @@ public final class HARRecorder: Instrument {
 
   deinit { close() }
 
-  /// Ends the recording: writes all entries, also those of exchanges that are not over, and removes the copy of the file.
+  /// Ends the recording: writes all entries, also those of exchanges that are not over, and removes the copy of the
+  /// file.
   ///
   /// Happens by itself when the recorder is released, and when the program ends; events of the last 5 ms may then be
   /// missing, unless the client was drained. Later requests are not recorded.

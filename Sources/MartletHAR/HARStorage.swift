@@ -51,12 +51,12 @@ final class HARStorage: Sendable {
   #endif
 
   static func error(_ what: String, _ path: String, _ code: Int32) -> HTTPError {
-    HTTPError(.file, "\(shown(path)) \(what): \(String(cString: strerror(code)))")
+    HTTPError(.fileFailed, "\(shown(path)) \(what): \(String(cString: strerror(code)))")
   }
 
   static func needsFileURL(_ url: URL) -> HTTPError {
     let request = HTTPRequest(.get, RequestTarget(url))
-    return HTTPError(.file, "a HAR file needs a file URL, not '\(Redaction.strict.maskedURL(of: request))'")
+    return HTTPError(.fileFailed, "a HAR file needs a file URL, not '\(Redaction.strict.maskedURL(of: request))'")
   }
 
   /// Text of others for one line, without control and format characters, truncated after 300 Unicode scalars.

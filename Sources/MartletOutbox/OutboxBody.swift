@@ -99,6 +99,6 @@ final class OutboxBody: Sendable {
       try FileLock.lock(file, patience: patience)
       if file.isInPlace { return file }
     }
-    throw HTTPError(.file, "\(DiskCalls.shown(path)) keeps being removed; another process may be removing it")
+    throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) keeps being removed; another process may be removing it")
   }
 }

@@ -10,7 +10,7 @@ extension OutboxCore {
     _ client: HTTPClient, at directory: URL, _ options: Outbox.Options
   ) async throws -> Outbox {
     if let problem = options.problem { throw HTTPError(.invalidRequest, problem) }
-    guard directory.isFileURL else { throw HTTPError(.file, "the folder of an outbox needs a file URL") }
+    guard directory.isFileURL else { throw HTTPError(.fileFailed, "the folder of an outbox needs a file URL") }
     let journal = try await onFileQueue { () throws(HTTPError) in try OutboxJournal(directory) }
     let core = OutboxCore(client, journal, options)
     let loop = OutboxLoop(core)

@@ -4,7 +4,7 @@ import MartletBase
 /// Converts failed file operations to `HTTPError` of kind `.file`.
 enum OutboxFileErrors: FileErrors {
   static func error(_ message: String, code: Int32?) -> HTTPError {
-    if let code { .file(message, code: code) } else { HTTPError(.file, message) }
+    if let code { .file(message, code: code) } else { HTTPError(.fileFailed, message) }
   }
 }
 

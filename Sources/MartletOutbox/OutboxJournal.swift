@@ -51,7 +51,7 @@ final class OutboxJournal: Sendable {
     try DiskFolder.make(self.folder, syncingBy: calls)
     // A folder of another user, or one that others may write to, must not contain secrets.
     guard try DiskFolder.open(self.folder) != nil else {
-      throw HTTPError(.file, "\(DiskCalls.shown(self.folder)) is gone")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(self.folder)) is gone")
     }
     // Also if another process has created it a moment ago.
     try ParentFolder(of: self.folder, isThere: true, by: calls).sync()
@@ -159,12 +159,13 @@ final class OutboxJournal: Sendable {
     var lines = OutboxLines(file, from: 0)
     if let (line, _) = try lines.next(), case .began(let version)? = OutboxLine(line)?.change {
       guard version != Self.version else { return false }
-      throw HTTPError(.file, "\(DiskCalls.shown(path)) is of version \(version), which is not known here")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is of version \(version), which is not known here")
     }
     // The head may be damaged.
     lines = OutboxLines(file, from: Int64(head.count))
     if let (line, _) = try lines.next(), OutboxLine(line) != nil { return false }
-    throw HTTPError(.file, "\(DiskCalls.shown(path)) is not the journal of an outbox, or damaged at its beginning")
+    throw HTTPError(
+      .fileFailed, "\(DiskCalls.shown(path)) is not the journal of an outbox, or damaged at its beginning")
   }
 
   /// Reads a request from the journal; `nil` if it no longer exists.

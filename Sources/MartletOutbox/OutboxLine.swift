@@ -59,7 +59,7 @@ struct OutboxLine: Sendable {
     do {
       return try encoder.encode(value)
     } catch {
-      throw HTTPError(.file, "a record of the outbox cannot be encoded", underlying: error)
+      throw HTTPError(.fileFailed, "a record of the outbox cannot be encoded", underlying: error)
     }
   }
 

@@ -173,7 +173,7 @@ actor OutboxLoop {
           core.refuse(message)
         } else if bytes + length > options.maximumBytes {
           let problem = "the outbox has \(bytes) bytes, and \(length) more would be beyond \(options.maximumBytes)"
-          done.resolve(.failure(HTTPError(.queue, problem)))
+          done.resolve(.failure(HTTPError(.queueFailed, problem)))
         } else {
           bytes += length
           submissions.append((line, done))

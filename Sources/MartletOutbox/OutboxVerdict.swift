@@ -25,7 +25,7 @@ enum OutboxVerdict: Error, Equatable {
 
   init(_ error: any Error) {
     guard let error = error as? HTTPError else {
-      let failure = Outbox.Failure.error(.middleware, Printable.text("\(type(of: error))"))
+      let failure = Outbox.Failure.error(.middlewareFailed, Printable.text("\(type(of: error))"))
       self = error is CancellationError ? .stopped : .later(failure, isCounted: true, asked: nil)
       return
     }
@@ -34,11 +34,11 @@ enum OutboxVerdict: Error, Equatable {
     case .clientClosed, .cancelled: self = .stopped
     // File errors, such as too many open files, may be temporary; a missing file was noticed before. The limits of the
     // client pass by themselves.
-    case .cannotConnect, .file, .overloaded, .circuitOpen, .dataBudgetExceeded:
+    case .cannotConnect, .fileFailed, .overloaded, .circuitOpen, .dataBudgetExceeded:
       self = .later(failure, isCounted: false, asked: nil)
     case .timedOut, .connectionLost, .tls:
       self = .later(failure, isCounted: !error.wasNotProcessed && error.phase != .connecting, asked: nil)
-    case .protocolViolation, .authenticationFailed, .queue, .middleware:
+    case .protocolViolation, .authenticationFailed, .queueFailed, .middlewareFailed:
       self = .later(failure, isCounted: true, asked: nil)
     default: self = .dead(failure)
     }

@@ -88,7 +88,7 @@ extension SamplesTests {
       prompts.add($0)
       return .user("ada", password: "secret")
     }
-    let store = MemoryCredentialStore()
+    let store = Authenticators.MemoryCredentialStore()
     let client = HTTPClient {
       $0.transport = SignInServer.accepting(Self.basic, challenge: #"Basic realm="r""#)
       $0.authenticators[.everywhere] = .ask { challenge in
@@ -106,6 +106,6 @@ extension SamplesTests {
     try await client.signOut()
 
     #expect(prompts.elements == ["Password for a.example (readable on the way!)"])
-    #expect(keeping.configuration.credentialStore is FileCredentialStore)
+    #expect(keeping.configuration.credentialStore is Authenticators.FileCredentialStore)
   }
 }

@@ -58,7 +58,7 @@ extension SamplesTests {
     let client = HTTPClient { $0.bandwidth = .limit(down: 2_000_000, up: 500_000) }
 
     let derived = client.derived { $0.headers["X-Role"] = "admin" }
-    #expect(client.configuration.bandwidth == BandwidthLimit(down: 2_000_000, up: 500_000))
+    #expect(client.configuration.bandwidth == .limit(down: 2_000_000, up: 500_000))
     #expect(derived.configuration.bandwidth == client.configuration.bandwidth)
   }
 }

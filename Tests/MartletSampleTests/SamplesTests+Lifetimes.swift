@@ -131,7 +131,7 @@ extension SamplesTests {
     let client = Self.client(Self.repos)
     let names = ["swift", "swift-nio", "swift-log"]
 
-    let repos = try await client.all(names.map { GetRepo(owner: "apple", name: $0) }, limit: 4)
+    let repos = try await client.sendAll(names.map { GetRepo(owner: "apple", name: $0) }, limit: 4)
     for await (index, result) in client.results(names.map { GetRepo(owner: "apple", name: $0) }) {
       print(names[index], (try? result.get().stars) ?? 0)
     }
@@ -249,7 +249,7 @@ extension SamplesTests {
   @Test func `numbers attempts`() async throws {
     let transport = StubTransport { _ in .text("x") }
 
-    let client = HTTPClient { $0.attemptMiddleware = [AttemptNumbers()] }
+    let client = HTTPClient { $0.exchangeMiddleware = [AttemptNumbers()] }
     await client.update { $0.transport = transport }
     _ = try await client.get("http://example.test/")
 

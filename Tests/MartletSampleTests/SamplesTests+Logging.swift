@@ -24,16 +24,16 @@ extension SamplesTests {
   }
 
   @Test func `configures logging and redaction`() async throws {
-    let client = HTTPClient { $0.attemptMiddleware = [LoggingMiddleware(.headers)] }
+    let client = HTTPClient { $0.exchangeMiddleware = [LoggingMiddleware(.headers)] }
     let careful = HTTPClient {
       $0.redaction = .standard.masking(headers: ["X-Tenant"], queryItems: ["email"]).showing(queryItems: ["code"])
     }
     let open = LoggingMiddleware(.headers, redaction: .revealingSecrets)
     let tool = HTTPClient {
-      if let logging = LoggingMiddleware.fromEnvironment() { $0.attemptMiddleware.append(logging) }
+      if let logging = LoggingMiddleware.fromEnvironment() { $0.exchangeMiddleware.append(logging) }
     }
 
-    #expect(client.configuration.attemptMiddleware.count == 1 && tool.configuration.middleware.isEmpty)
+    #expect(client.configuration.exchangeMiddleware.count == 1 && tool.configuration.middleware.isEmpty)
     let logger = Logger()
     let lines = LogSink { line in logger.debug(line) }
     let logging = careful.derived {

@@ -110,7 +110,7 @@ extension SamplesTests {
   @Test func `signs the body of each attempt`() async throws {
     let key = SigningKey(id: "k", secret: Data("key".utf8), hmac: SHA256.hmac, sha256: SHA256.hash)
     let transport = StubTransport(script: [.status(503), .text("x"), .text("x"), .text("x")])
-    let client = HTTPClient { $0.attemptMiddleware = [BodySignature(key: key, host: "hooks.example.com")] }
+    let client = HTTPClient { $0.exchangeMiddleware = [BodySignature(key: key, host: "hooks.example.com")] }
     await client.update {
       $0.transport = transport
       $0.clock = TestClock()
@@ -139,7 +139,7 @@ extension SamplesTests {
     let client = Self.client(transport)
     await client.update {
       $0.now = { Date(timeIntervalSince1970: 1_369_353_600) }
-      $0.attemptMiddleware = [SigV4(key: Self.key, region: "us-east-1", service: "s3", host: host)]
+      $0.exchangeMiddleware = [SigV4(key: Self.key, region: "us-east-1", service: "s3", host: host)]
     }
 
     try await client.get("https://examplebucket.s3.amazonaws.com/", query: ["prefix": "J", "max-keys": 2])
@@ -152,7 +152,7 @@ extension SamplesTests {
   @Test func `signs HTTP messages`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport)
-    await client.update { $0.attemptMiddleware = [MessageSignature(key: Self.key, host: "example.test")] }
+    await client.update { $0.exchangeMiddleware = [MessageSignature(key: Self.key, host: "example.test")] }
 
     try await client.post("/a?b=c", body: .text("hello"))
 

@@ -3,8 +3,8 @@ package import Martlet
 
 /// A change of a client's configuration, for tests that make a client in one line.
 ///
-/// Clients made with a setting share nothing: `.cache(.memory())` makes a cache for each of them. A list of settings is a
-/// setting, and the last one of a property counts.
+/// Clients made with a setting share nothing: `.cache(.memory())` makes a cache for each of them. A list of settings is
+/// a setting, and the last one of a property counts.
 package struct ClientSetting: Sendable, ExpressibleByArrayLiteral {
   package let apply: @Sendable (inout HTTPClient.Configuration) -> Void
 
@@ -81,7 +81,9 @@ extension ClientSetting {
   package static func concurrency(_ policy: ConcurrencyPolicy) -> Self { Self { $0.concurrency = policy } }
   package static func expectsContinue(_ expects: Bool) -> Self { Self { $0.options.expectsContinue = expects } }
   package static func hedging(_ policy: HedgingPolicy) -> Self { Self { $0.options.hedging = policy } }
-  package static func httpVersion(_ version: HTTPVersion) -> Self { Self { $0.options.httpVersion = version } }
+  package static func httpVersion(_ version: RequestOptions.HTTPVersionPolicy) -> Self {
+    Self { $0.options.httpVersion = version }
+  }
   package static func maximumConnectionsPerHost(_ count: Int) -> Self { Self { $0.maximumConnectionsPerHost = count } }
   package static func middleware(_ middleware: any Middleware...) -> Self { Self { $0.middleware = middleware } }
   package static func now(_ date: Date) -> Self { Self { $0.now = { date } } }
@@ -100,8 +102,8 @@ extension ClientSetting {
     .proxy(.proxy(proxy, except: hosts))
   }
 
-  package static func attemptMiddleware(_ middleware: any Middleware...) -> Self {
-    Self { $0.attemptMiddleware = middleware }
+  package static func exchangeMiddleware(_ middleware: any Middleware...) -> Self {
+    Self { $0.exchangeMiddleware = middleware }
   }
 
   package static func engineThreads(_ count: Int) -> Self { Self { $0.engineThreads = count } }

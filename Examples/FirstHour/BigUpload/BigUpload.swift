@@ -53,7 +53,7 @@ import Martlet
       print("\(response.status) at attempt \(response.attempts.count), in \(response.timing.total)")
       print(response.text)
       return 0
-    } catch let error as HTTPError where error.kind == .file {
+    } catch let error as HTTPError where error.kind == .fileFailed {
       note("\n\(error.message)\n")
       return 66
     } catch let error as HTTPError where error.status == .contentTooLarge {

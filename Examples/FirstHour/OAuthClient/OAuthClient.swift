@@ -33,7 +33,7 @@ struct GetInvoice: Endpoint {
 
     do {
       // All twenty need the token, but it is renewed once.
-      let invoices = try await client.all((1...20).map { GetInvoice(id: $0) }, limit: 6)
+      let invoices = try await client.sendAll((1...20).map { GetInvoice(id: $0) }, limit: 6)
       for invoice in invoices { print(invoice.id, invoice.title, separator: "\t") }
     } catch let error as HTTPError where error.kind == .authenticationFailed {
       // A refresh token that is no longer valid is answered with 400, an unknown client with 401 (RFC 6749 §5.2).

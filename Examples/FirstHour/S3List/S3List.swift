@@ -36,7 +36,7 @@ struct Signing: Middleware {
 
     let client = HTTPClient {
       // Below the retries: a retry after a minute needs a new date.
-      $0.attemptMiddleware = [Signing(token: token)]
+      $0.exchangeMiddleware = [Signing(token: token)]
       $0.retry = .backoff(attempts: 5)
       $0.timeout = TimeoutPolicy(connect: .seconds(5), idle: .seconds(20), total: .seconds(120))
       $0.cache = .off

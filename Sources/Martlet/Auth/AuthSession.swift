@@ -35,15 +35,18 @@ final class AuthSession: Sendable {
   init(_ authenticator: any Authenticator, sharedName: String? = nil, isProxy: Bool = false) {
     self.authenticator = authenticator
     self.isProxy = isProxy
-    isToken = authenticator is TokenAuthenticator
+    isToken = authenticator is Authenticators.TokenAuthenticator
     self.sharedName = isToken ? sharedName : nil
     state = Locked(AuthState(isToken: isToken))
   }
 
   var isAnswering: Bool { Self.answering.contains(ObjectIdentifier(self)) }
 
-  /// Whether to store credentials once accepted: not those set in code, and not tokens, which are stored before their use.
-  private var storesAccepted: Bool { !isToken && (authenticator as? CredentialAuthenticator)?.isFixed != true }
+  /// Whether to store credentials once accepted: not those set in code, and not tokens, which are stored before their
+  /// use.
+  private var storesAccepted: Bool {
+    !isToken && (authenticator as? Authenticators.CredentialAuthenticator)?.isFixed != true
+  }
 
   private func key(_ visit: Target, _ realm: String?) -> AuthState.Key {
     // A token comes from the program and is independent of the partition: one renewal serves all requests.

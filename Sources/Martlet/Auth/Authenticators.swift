@@ -94,101 +94,103 @@ public struct Authenticators: Sendable {
   }
 }
 
-/// The origins, or the proxy, that a credential is restricted to.
-public struct OriginPattern: Sendable, Hashable {
-  private enum AuthenticatorKey: Sendable, Hashable {
-    case baseURL
-    case origin(Origin)
-    case host(Origin)
-    case subdomains(String)
-    case proxy(Origin)
-    case everywhere
-    case invalid(InvalidInput)
-  }
-
-  private let place: AuthenticatorKey
-
-  /// The origin of ``HTTPClient/Configuration/baseURL``.
-  public static let baseURL = OriginPattern(place: .baseURL)
-
-  /// All origins and proxies.
-  ///
-  /// Only for authenticators that check the origin of a challenge, such as
-  /// ``Authenticator/ask(schemes:timeout:_:)``. A fixed credential makes every request throw
-  /// ``HTTPError/Kind/invalidRequest``.
-  public static let everywhere = OriginPattern(place: .everywhere)
-
-  /// One origin: a scheme, a host and a port.
-  ///
-  /// - Parameter url: A URL such as `https://api.example.com` or `http://127.0.0.1:8080`; its path is ignored. A
-  ///   malformed URL makes every request throw ``HTTPError/Kind/invalidRequest``.
-  /// - Returns: The pattern.
-  public static func origin(_ url: String) -> OriginPattern {
-    do throws(InvalidInput) {
-      return OriginPattern(place: .origin(try AbsoluteURL.parse(url).origin))
-    } catch {
-      return OriginPattern(place: .invalid(error))
+extension Authenticators {
+  /// The origins, or the proxy, that a credential is restricted to.
+  public struct OriginPattern: Sendable, Hashable {
+    private enum AuthenticatorKey: Sendable, Hashable {
+      case baseURL
+      case origin(Origin)
+      case host(Origin)
+      case subdomains(String)
+      case proxy(Origin)
+      case everywhere
+      case invalid(InvalidInput)
     }
-  }
 
-  /// A host, or all its subdomains, over https on port 443.
-  ///
-  /// - Parameter pattern: A host name, or `*.` and a host name: `*.example.com` matches `api.example.com` and
-  ///   `a.b.example.com`, but not `example.com`. Any other star makes every request throw
-  ///   ``HTTPError/Kind/invalidRequest``: `api.*` would also match `api.evil.example`.
-  /// - Returns: The pattern.
-  public static func host(_ pattern: String) -> OriginPattern {
-    let isPattern = pattern.hasPrefix("*.")
-    let name = isPattern ? String(pattern.dropFirst(2)) : pattern
-    do throws(InvalidInput) {
-      let url = try AbsoluteURL.parse("https://\(name)")
-      guard url.port == nil, url.path == "/", url.query == nil, url.fragment == nil, url.user == nil,
-        !name.contains("*"), !isPattern || url.host.contains(".")
-      else {
-        let shown = InvalidInput.printable(pattern)
-        throw InvalidInput("'\(shown)' is not a host pattern: write a name, or '*.' and a name")
+    private let place: AuthenticatorKey
+
+    /// The origin of ``HTTPClient/Configuration/baseURL``.
+    public static let baseURL = OriginPattern(place: .baseURL)
+
+    /// All origins and proxies.
+    ///
+    /// Only for authenticators that check the origin of a challenge, such as
+    /// ``Authenticator/ask(schemes:timeout:_:)``. A fixed credential makes every request throw
+    /// ``HTTPError/Kind/invalidRequest``.
+    public static let everywhere = OriginPattern(place: .everywhere)
+
+    /// One origin: a scheme, a host and a port.
+    ///
+    /// - Parameter url: A URL such as `https://api.example.com` or `http://127.0.0.1:8080`; its path is ignored. A
+    ///   malformed URL makes every request throw ``HTTPError/Kind/invalidRequest``.
+    /// - Returns: The pattern.
+    public static func origin(_ url: String) -> OriginPattern {
+      do throws(InvalidInput) {
+        return OriginPattern(place: .origin(try AbsoluteURL.parse(url).origin))
+      } catch {
+        return OriginPattern(place: .invalid(error))
       }
-      return OriginPattern(place: isPattern ? .subdomains(url.host) : .host(url.origin))
-    } catch {
-      return OriginPattern(place: .invalid(error))
     }
-  }
 
-  /// One proxy, for its own credentials.
-  ///
-  /// They are never sent to a server or to another proxy. Credentials in the proxy's URL, or passed to ``Proxy``, take
-  /// precedence.
-  ///
-  /// - Parameter url: An http or https URL such as `http://proxy.example:3128`, as in
-  ///   ``HTTPClient/Configuration/proxy``. A URL that is malformed, has another scheme or has a user name makes every
-  ///   request throw ``HTTPError/Kind/invalidRequest``.
-  /// - Returns: The pattern.
-  public static func proxy(_ url: String) -> OriginPattern {
-    let proxy = Proxy(url)
-    if let problem = proxy.problem { return OriginPattern(place: .invalid(problem)) }
-    guard proxy.scheme != .socks5, proxy.user == nil, proxy.password == nil else {
-      let message = "authenticator for the proxy \(proxy): write an http or https URL without a user name"
-      return OriginPattern(place: .invalid(InvalidInput(message)))
+    /// A host, or all its subdomains, over https on port 443.
+    ///
+    /// - Parameter pattern: A host name, or `*.` and a host name: `*.example.com` matches `api.example.com` and
+    ///   `a.b.example.com`, but not `example.com`. Any other star makes every request throw
+    ///   ``HTTPError/Kind/invalidRequest``: `api.*` would also match `api.evil.example`.
+    /// - Returns: The pattern.
+    public static func host(_ pattern: String) -> OriginPattern {
+      let isPattern = pattern.hasPrefix("*.")
+      let name = isPattern ? String(pattern.dropFirst(2)) : pattern
+      do throws(InvalidInput) {
+        let url = try AbsoluteURL.parse("https://\(name)")
+        guard url.port == nil, url.path == "/", url.query == nil, url.fragment == nil, url.user == nil,
+          !name.contains("*"), !isPattern || url.host.contains(".")
+        else {
+          let shown = InvalidInput.printable(pattern)
+          throw InvalidInput("'\(shown)' is not a host pattern: write a name, or '*.' and a name")
+        }
+        return OriginPattern(place: isPattern ? .subdomains(url.host) : .host(url.origin))
+      } catch {
+        return OriginPattern(place: .invalid(error))
+      }
     }
-    return OriginPattern(place: .proxy(proxy.origin))
-  }
 
-  var proxy: Origin? { if case .proxy(let proxy) = place { proxy } else { nil } }
+    /// One proxy, for its own credentials.
+    ///
+    /// They are never sent to a server or to another proxy. Credentials in the proxy's URL, or passed to ``Proxy``,
+    /// take precedence.
+    ///
+    /// - Parameter url: An http or https URL such as `http://proxy.example:3128`, as in
+    ///   ``HTTPClient/Configuration/proxy``. A URL that is malformed, has another scheme or has a user name makes every
+    ///   request throw ``HTTPError/Kind/invalidRequest``.
+    /// - Returns: The pattern.
+    public static func proxy(_ url: String) -> OriginPattern {
+      let proxy = Proxy(url)
+      if let problem = proxy.problem { return OriginPattern(place: .invalid(problem)) }
+      guard proxy.scheme != .socks5, proxy.user == nil, proxy.password == nil else {
+        let message = "authenticator for the proxy \(proxy): write an http or https URL without a user name"
+        return OriginPattern(place: .invalid(InvalidInput(message)))
+      }
+      return OriginPattern(place: .proxy(proxy.origin))
+    }
 
-  /// The `*.` pattern of subdomains; `nil` for other patterns.
-  var hostPattern: String? { if case .subdomains(let name) = place { "*.\(name)" } else { nil } }
+    var proxy: Origin? { if case .proxy(let proxy) = place { proxy } else { nil } }
 
-  var problem: InvalidInput? { if case .invalid(let problem) = place { problem } else { nil } }
+    /// The `*.` pattern of subdomains; `nil` for other patterns.
+    var hostPattern: String? { if case .subdomains(let name) = place { "*.\(name)" } else { nil } }
 
-  /// The specificity of the match with an origin; 0 for no match.
-  func exactness(for origin: Origin, base: Origin?) -> Int {
-    switch place {
-    case .baseURL: base == origin ? 3 : 0
-    case .origin(let own), .host(let own): own == origin ? 3 : 0
-    case .subdomains(let name):
-      origin.scheme == "https" && origin.port == 443 && origin.host.hasSuffix(".\(name)") ? 2 : 0
-    case .everywhere: 1
-    case .proxy, .invalid: 0
+    var problem: InvalidInput? { if case .invalid(let problem) = place { problem } else { nil } }
+
+    /// The specificity of the match with an origin; 0 for no match.
+    func exactness(for origin: Origin, base: Origin?) -> Int {
+      switch place {
+      case .baseURL: base == origin ? 3 : 0
+      case .origin(let own), .host(let own): own == origin ? 3 : 0
+      case .subdomains(let name):
+        origin.scheme == "https" && origin.port == 443 && origin.host.hasSuffix(".\(name)") ? 2 : 0
+      case .everywhere: 1
+      case .proxy, .invalid: 0
+      }
     }
   }
 }

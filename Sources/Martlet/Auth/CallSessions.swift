@@ -18,7 +18,7 @@ final class CallSessions: Sendable {
     let key = Key(credential: credential, isProxy: isProxy)
     return sessions.withLock { sessions in
       if let session = sessions[key] { return session }
-      let session = AuthSession(CredentialAuthenticator(credential.credential), isProxy: isProxy)
+      let session = AuthSession(Authenticators.CredentialAuthenticator(credential.credential), isProxy: isProxy)
       sessions[key] = session
       return session
     }

@@ -27,24 +27,26 @@ public protocol CredentialStore: Sendable {
   func removeAll() async throws
 }
 
-/// Credentials in memory, shared by the clients that use the same store.
-public actor MemoryCredentialStore: CredentialStore {
-  private var credentials: [ProtectionSpace: Credential] = [:]
+extension Authenticators {
+  /// Credentials in memory, shared by the clients that use the same store.
+  public actor MemoryCredentialStore: CredentialStore {
+    private var credentials: [ProtectionSpace: Credential] = [:]
 
-  /// Creates an empty store.
-  public init() {}
+    /// Creates an empty store.
+    public init() {}
 
-  /// The credential for a protection space, or `nil`.
-  public func credential(for space: ProtectionSpace) -> Credential? { credentials[space] }
+    /// The credential for a protection space, or `nil`.
+    public func credential(for space: ProtectionSpace) -> Credential? { credentials[space] }
 
-  /// Stores a credential, or removes it if `nil`.
-  public func set(_ credential: Credential?, for space: ProtectionSpace) { credentials[space] = credential }
+    /// Stores a credential, or removes it if `nil`.
+    public func set(_ credential: Credential?, for space: ProtectionSpace) { credentials[space] = credential }
 
-  /// Removes all credentials.
-  public func removeAll() { credentials = [:] }
+    /// Removes all credentials.
+    public func removeAll() { credentials = [:] }
+  }
 }
 
-extension CredentialStore where Self == MemoryCredentialStore {
+extension CredentialStore where Self == Authenticators.MemoryCredentialStore {
   /// A new in-memory store.
-  public static var memory: MemoryCredentialStore { MemoryCredentialStore() }
+  public static var memory: Authenticators.MemoryCredentialStore { Self() }
 }

@@ -32,7 +32,7 @@
 
     /// The credential for a protection space, or `nil`.
     ///
-    /// - Throws: ``HTTPError/Kind/file`` with the keychain's status.
+    /// - Throws: ``HTTPError/Kind/fileFailed`` with the keychain's status.
     public func credential(for space: ProtectionSpace) throws -> Credential? {
       var query = query(space)
       query[kSecReturnData as String] = true
@@ -49,7 +49,7 @@
 
     /// Stores a credential, or removes it if `nil`.
     ///
-    /// - Throws: ``HTTPError/Kind/file`` with the keychain's status.
+    /// - Throws: ``HTTPError/Kind/fileFailed`` with the keychain's status.
     public func set(_ credential: Credential?, for space: ProtectionSpace) throws {
       guard let credential else {
         let status = SecItemDelete(query(space) as CFDictionary)
@@ -66,7 +66,7 @@
 
     /// Removes all credentials.
     ///
-    /// - Throws: ``HTTPError/Kind/file`` with the keychain's status.
+    /// - Throws: ``HTTPError/Kind/fileFailed`` with the keychain's status.
     public func removeAll() throws {
       let status = SecItemDelete(query(nil) as CFDictionary)
       if status != errSecItemNotFound { try check(status) }
@@ -75,7 +75,9 @@
     private func check(_ status: OSStatus) throws {
       // errSecMissingEntitlement
       let hint = status == -34018 ? ": the program is not signed with an entitlement for this keychain" : ""
-      guard status == errSecSuccess else { throw HTTPError(.file, "the keychain failed with status \(status)\(hint)") }
+      guard status == errSecSuccess else {
+        throw HTTPError(.fileFailed, "the keychain failed with status \(status)\(hint)")
+      }
     }
   }
 

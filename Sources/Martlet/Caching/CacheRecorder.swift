@@ -24,8 +24,8 @@ final class CacheRecorder: Sendable {
 
   /// The end of the recording ends `lease`.
   ///
-  /// `commit` stores a complete body, or returns `false` for one that may be truncated. `report` receives the error that
-  /// prevents the storing.
+  /// `commit` stores a complete body, or returns `false` for one that may be truncated. `report` receives the error
+  /// that prevents the storing.
   init(
     _ shelf: any CacheStorage, _ lease: RequestCoalescer.Lease?,
     commit: @escaping @Sendable (CachedBody) async throws -> Bool, report: @escaping @Sendable (String) -> Void
@@ -52,7 +52,7 @@ final class CacheRecorder: Sendable {
   private func add(_ piece: Data, to now: inout State) throws {
     now.count += Int64(piece.count)
     guard now.count <= shelf.maximumBodyBytes else {
-      throw HTTPError(.file, "the body is larger than the cache takes (\(shelf.maximumBodyBytes) bytes)")
+      throw HTTPError(.fileFailed, "the body is larger than the cache takes (\(shelf.maximumBodyBytes) bytes)")
     }
     if try now.sink?.write(piece) != nil { return }
     now.pieces.append(piece)

@@ -43,7 +43,7 @@ final class StoreAdapter: CacheStorage {
   func store(_ record: CacheRecord, _ key: CacheKey) async throws {
     let name = key.digest
     guard let data = CacheRecordCoding.encode(record, key) else {
-      throw HTTPError(.file, "the header fields are too large for the cache")
+      throw HTTPError(.fileFailed, "the header fields are too large for the cache")
     }
     try await bounded { try await $0.store(data, for: name) }
   }
@@ -68,13 +68,13 @@ final class StoreAdapter: CacheStorage {
     for patience: Duration = patience, _ work: @escaping @Sendable (any ResponseCache.Store) async throws -> R
   ) async throws -> R {
     if patience == Self.patience, isResting {
-      throw HTTPError(.file, "the store of the cache did not answer lately")
+      throw HTTPError(.fileFailed, "the store of the cache did not answer lately")
     }
     let limit = AbortSource()
     let sleeper = Task { [self, timeline = timeline.withLock { $0 }] in
       guard (try? await timeline.watch(patience)) != nil else { return }
       rest.withLock { $0 = (timeline.now() + Self.restLength, timeline) }
-      limit.abort(HTTPError(.file, "the store of the cache did not answer within \(patience)"))
+      limit.abort(HTTPError(.fileFailed, "the store of the cache did not answer within \(patience)"))
     }
     defer { sleeper.cancel() }
     return try await withAbort(limit) { [store] in try await work(store) }

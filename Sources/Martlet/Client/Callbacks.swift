@@ -73,7 +73,7 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
 
   private func failed(_ error: any Error) {
     // Also a `CancellationError` that a transport or middleware has thrown, without a cancellation of the request.
-    let made = HTTPError(.middleware, InvalidInput.printable(String(describing: error)), underlying: error)
+    let made = HTTPError(.middlewareFailed, InvalidInput.printable(String(describing: error)), underlying: error)
     onError(error as? HTTPError ?? made)
   }
 }

@@ -1,18 +1,19 @@
 extension HTTPClient {
   /// Checks and completes a request as if it were sent, but sends nothing.
   ///
-  /// For code that stores a request and sends it later. The target is the absolute URL without fragment, and contains the
-  /// query items. The body is encoded with ``Configuration/encoder``, its spools (``HTTPBody/spooled(upTo:in:)``) are
-  /// filled, and its `Content-Type` and `Content-Encoding` are header fields. The client's other fields, its cookies and
-  /// its credential are not added: sending the request adds them.
+  /// For code that stores a request and sends it later. The target is the absolute URL without fragment, and contains
+  /// the query items. The body is encoded with ``Configuration/encoder``, its spools (``HTTPBody/spooled(upTo:in:)``)
+  /// are filled, and its `Content-Type` and `Content-Encoding` are header fields. The client's other fields, its
+  /// cookies and its credential are not added: sending the request adds them.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - options: The per-request options with which it will be sent.
   /// - Returns: The request.
   /// - Throws: ``HTTPError``: the kinds that a request throws before it is sent, such as
-  ///   ``HTTPError/Kind/invalidRequest`` and ``HTTPError/Kind/file``; also ``HTTPError/Kind/invalidRequest`` for a URL
-  ///   with a user name, whose password would be stored. An error of a body stream that is spooled; `CancellationError`.
+  ///   ``HTTPError/Kind/invalidRequest`` and ``HTTPError/Kind/fileFailed``; also ``HTTPError/Kind/invalidRequest`` for
+  ///   a URL with a user name, whose password would be stored. An error of a body stream that is spooled;
+  ///   `CancellationError`.
   @concurrent public nonisolated func prepare(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()
   ) async throws -> HTTPRequest {

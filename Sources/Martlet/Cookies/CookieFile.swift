@@ -7,9 +7,9 @@ import Foundation
 ///   lock "name.lock" ─▶ read "name" ─▶ apply own changes ─▶ write and sync "name.new" ─▶ rename to "name" ─▶ unlock
 /// ```
 ///
-/// "name" always has one complete state, the old or the new one. The operating system releases the lock when the process
-/// ends. Several processes can share a file, because each applies its own changes to the file's current state before it
-/// writes.
+/// "name" always has one complete state, the old or the new one. The operating system releases the lock when the
+/// process ends. Several processes can share a file, because each applies its own changes to the file's current state
+/// before it writes.
 final class CookieFile: Sendable {
 
   let path: String
@@ -29,7 +29,7 @@ final class CookieFile: Sendable {
   func read() throws(HTTPError) -> [Cookie] {
     guard let data = try PrivateFile.read(path) else { return [] }
     guard let archive = try? JSONDecoder().decode(Archive.self, from: data), archive.version == Archive.current else {
-      throw HTTPError(.file, "\(DiskCalls.shown(path)) is not a file of cookies that this version can read")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is not a file of cookies that this version can read")
     }
     return archive.cookies.compactMap { $0.checked() }
   }

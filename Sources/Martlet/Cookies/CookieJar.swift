@@ -40,13 +40,13 @@ public actor CookieJar {
 
   /// Creates a jar that is stored in a file.
   ///
-  /// The file is read immediately. Each function that changes the jar saves the file before it returns, and each request
-  /// before it delivers its response. Only the owner has access to the file (mode 0600). It is replaced atomically, even if
-  /// the process is killed. Processes that share the file keep each other's changes; each receives them when it saves. A file
-  /// with the suffix `.lock` is created beside it, and stays.
+  /// The file is read immediately. Each function that changes the jar saves the file before it returns, and each
+  /// request before it delivers its response. Only the owner has access to the file (mode 0600). It is replaced
+  /// atomically, even if the process is killed. Processes that share the file keep each other's changes; each receives
+  /// them when it saves. A file with the suffix `.lock` is created beside it, and stays.
   ///
-  /// If the file cannot be read, the jar is empty, and ``problem`` is the error. A file with other contents is renamed, with
-  /// the suffix `.broken`, at the first change.
+  /// If the file cannot be read, the jar is empty, and ``problem`` is the error. A file with other contents is renamed,
+  /// with the suffix `.broken`, at the first change.
   ///
   /// Cookies in the file are validated like those of a program (``set(_:)``), because the responses that set them are
   /// unknown.
@@ -79,14 +79,14 @@ public actor CookieJar {
 
   /// Adds a cookie for all clients of the jar, or replaces one.
   ///
-  /// The cookie replaces those with the same name, domain and path. A cookie that no server could set is rejected: one with an
-  /// illegal name, value, path or host; without a host; for a public suffix or an address without `isHostOnly`; or with the
-  /// prefix `__Host-` or `__Secure-`, but without the attributes that it requires.
+  /// The cookie replaces those with the same name, domain and path. A cookie that no server could set is rejected: one
+  /// with an illegal name, value, path or host; without a host; for a public suffix or an address without `isHostOnly`;
+  /// or with the prefix `__Host-` or `__Secure-`, but without the attributes that it requires.
   ///
-  /// A response may only set cookies for its own host, or for a parent domain up to the registrable domain. For a program's
-  /// cookie the host is unknown, so every domain is accepted that is not a public suffix. This includes domains above the
-  /// public suffixes of some hosts: `sch.uk` is accepted, although names are registered below `abc.sch.uk`. All names below
-  /// the domain then receive the cookie.
+  /// A response may only set cookies for its own host, or for a parent domain up to the registrable domain. For a
+  /// program's cookie the host is unknown, so every domain is accepted that is not a public suffix. This includes
+  /// domains above the public suffixes of some hosts: `sch.uk` is accepted, although names are registered below
+  /// `abc.sch.uk`. All names below the domain then receive the cookie.
   ///
   /// - Parameter cookie: The cookie; an expired one removes the cookies that it would replace.
   /// - Returns: Whether it was accepted.
@@ -121,7 +121,8 @@ public actor CookieJar {
 
   /// Removes the cookie with the same name, domain and path.
   ///
-  /// A cookie that a jar returned is removed for the clients that send it; a cookie that the program created, for all clients.
+  /// A cookie that a jar returned is removed for the clients that send it; a cookie that the program created, for all
+  /// clients.
   ///
   /// - Parameter cookie: The cookie.
   /// - Returns: Whether the jar contained it.
@@ -160,8 +161,8 @@ public actor CookieJar {
   /// Own changes are saved automatically: call this method to retry after a failure, or to load the changes of other
   /// processes. A jar without a file does nothing.
   ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``, also if another process holds the file's lock for more than two
-  ///   seconds. Unsaved changes stay in memory, and are saved with the next change.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/fileFailed``, also if another process holds the file's lock for
+  ///   more than two seconds. Unsaved changes stay in memory, and are saved with the next change.
   public func save() async throws { try await shelf.save(isAsked: true) }
 
   /// The error of the last attempt to read or save the file; `nil` after a success.
@@ -173,9 +174,9 @@ public actor CookieJar {
 
   /// Adds the cookies of a `cookies.txt` file.
   ///
-  /// The format is that of Netscape, curl, wget and many browser extensions. Malformed lines, expired cookies and cookies that
-  /// ``set(_:)`` rejects are skipped. The hosts that set the cookies are unknown, so their domains are validated as by
-  /// ``set(_:)``, and not like those of a response.
+  /// The format is that of Netscape, curl, wget and many browser extensions. Malformed lines, expired cookies and
+  /// cookies that ``set(_:)`` rejects are skipped. The hosts that set the cookies are unknown, so their domains are
+  /// validated as by ``set(_:)``, and not like those of a response.
   ///
   /// - Parameter text: The contents of the file. The prefix `#HttpOnly_` of a domain has the same meaning as in curl.
   /// - Returns: The number of accepted cookies.

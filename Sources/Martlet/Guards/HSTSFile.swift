@@ -11,8 +11,8 @@ import Foundation
 ///   lock "name.lock" ─▶ read "name" ─▶ apply own changes ─▶ write and sync "name.new" ─▶ rename to "name" ─▶ unlock
 /// ```
 ///
-/// A file without the first line is foreign: it is neither trusted nor replaced. Other lines that are malformed, or have an
-/// invalid host, are skipped.
+/// A file without the first line is foreign: it is neither trusted nor replaced. Other lines that are malformed, or
+/// have an invalid host, are skipped.
 final class HSTSFile: Sendable {
   private static let heading = "# martlet hsts 1"
   private static let maximumBytes = 1 << 20
@@ -27,7 +27,7 @@ final class HSTSFile: Sendable {
   func read() throws(HTTPError) -> [String: HSTSTable.Entry] {
     guard let data = try PrivateFile.read(path, limit: Self.maximumBytes) else { return [:] }
     guard let entries = Self.parse(data) else {
-      throw HTTPError(.file, "\(DiskCalls.shown(path)) is not a file of hosts that this version can read")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is not a file of hosts that this version can read")
     }
     return entries
   }

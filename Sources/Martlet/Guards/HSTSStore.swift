@@ -14,12 +14,12 @@ extension RequestGuard {
 
     /// Hosts in a file that other processes may share.
     ///
-    /// The file is read once, when the client is created. A new or changed host is saved before its response is delivered. A
-    /// process receives the hosts of others when it saves. Only the owner has access to the file (mode 0600), which is replaced
-    /// atomically. A file with the suffix `.lock` is created beside it, and stays.
+    /// The file is read once, when the client is created. A new or changed host is saved before its response is
+    /// delivered. A process receives the hosts of others when it saves. Only the owner has access to the file (mode
+    /// 0600), which is replaced atomically. A file with the suffix `.lock` is created beside it, and stays.
     ///
-    /// If the file cannot be read, its hosts are unknown: requests to http URLs throw ``HTTPError/Kind/file``, and requests to
-    /// https URLs proceed. A failure to save does not fail requests.
+    /// If the file cannot be read, its hosts are unknown: requests to http URLs throw ``HTTPError/Kind/fileFailed``,
+    /// and requests to https URLs proceed. A failure to save does not fail requests.
     ///
     /// - Parameter url: The file; it is created if necessary, but its folder is not.
     /// - Returns: The store.

@@ -9,8 +9,8 @@ import MartletBase
 ///
 /// Bodies count as they are on the wire, in their content coding, with the header sections in the form of HTTP/1.1; TLS
 /// and the compression of HTTP/2 header sections do not. Retries, redirects and hedges count, cached responses do not.
-/// Before a request is sent, the budget must have something left, and at least the length of its body, if that is known.
-/// A response that is longer than what is left is still received.
+/// Before a request is sent, the budget must have something left, and at least the length of its body, if that is
+/// known. A response that is longer than what is left is still received.
 ///
 /// The budget belongs to the configuration: clients ``HTTPClient/derived(_:)`` from a client and all copies of its
 /// configuration share it, until it is set again.
@@ -43,9 +43,9 @@ public struct DataBudget: Sendable, Hashable {
 
   /// The file that keeps the count, so that it survives the process; `nil` by default.
   ///
-  /// The file is readable only by its owner, and several processes can share it. It is written a second after a transfer,
-  /// or earlier for a large one; a process that is killed loses the count of that second. If the file cannot be read or
-  /// written, requests fail with ``HTTPError/Kind/file``.
+  /// The file is readable only by its owner, and several processes can share it. It is written a second after a
+  /// transfer, or earlier for a large one; a process that is killed loses the count of that second. If the file cannot
+  /// be read or written, requests fail with ``HTTPError/Kind/fileFailed``.
   public var file: URL?
 
   /// Whether networks are used that the system calls expensive, such as cellular ones; `true` by default.
@@ -65,21 +65,23 @@ public struct DataBudget: Sendable, Hashable {
   ///
   /// - Parameter bytes: The number, at least 1.
   /// - Returns: The budget.
-  public static func perDay(_ bytes: Int64) -> DataBudget { per(.seconds(86_400), bytes) }
+  public static func perDay(_ bytes: Int64) -> DataBudget { limit(bytes, per: .seconds(86_400)) }
 
   /// A number of bytes in each hour, from its first minute on.
   ///
   /// - Parameter bytes: The number, at least 1.
   /// - Returns: The budget.
-  public static func perHour(_ bytes: Int64) -> DataBudget { per(.seconds(3_600), bytes) }
+  public static func perHour(_ bytes: Int64) -> DataBudget { limit(bytes, per: .seconds(3_600)) }
 
   /// A number of bytes in each period, counted from midnight UTC on 1 January 1970.
   ///
   /// - Parameters:
-  ///   - period: The period, in whole seconds, from a second to 366 days.
   ///   - bytes: The number, at least 1.
+  ///   - period: The period, in whole seconds, from a second to 366 days.
   /// - Returns: The budget.
-  public static func per(_ period: Duration, _ bytes: Int64) -> DataBudget { DataBudget(bytes: bytes, period: period) }
+  public static func limit(_ bytes: Int64, per period: Duration) -> DataBudget {
+    DataBudget(bytes: bytes, period: period)
+  }
 
   var problem: InvalidInput? {
     guard let bytes else { return nil }
@@ -257,7 +259,7 @@ struct DataFile: Sendable {
   func read() throws(HTTPError) -> DataUse? {
     guard let data = try PrivateFile.read(path, limit: 1 << 20) else { return nil }
     guard let use = try? JSONDecoder().decode(DataUse.self, from: data), use.period >= 0 else {
-      throw HTTPError(.file, "\(DiskCalls.shown(path)) is not the file of a data budget")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is not the file of a data budget")
     }
     return use
   }

@@ -65,7 +65,7 @@ public struct RateLimit: Sendable, Hashable {
   ///   - scope: Which requests are counted together.
   /// - Returns: The limit.
   public static func perSecond(_ count: Double, burst: Int = 1, scope: Scope = .origin) -> RateLimit {
-    per(.seconds(1), count, burst: burst, scope: scope)
+    limit(count, per: .seconds(1), burst: burst, scope: scope)
   }
 
   /// A number of requests in each minute, evenly spread.
@@ -76,19 +76,19 @@ public struct RateLimit: Sendable, Hashable {
   ///   - scope: Which requests are counted together.
   /// - Returns: The limit.
   public static func perMinute(_ count: Double, burst: Int = 1, scope: Scope = .origin) -> RateLimit {
-    per(.seconds(60), count, burst: burst, scope: scope)
+    limit(count, per: .seconds(60), burst: burst, scope: scope)
   }
 
   /// A number of requests in each interval, evenly spread.
   ///
   /// - Parameters:
-  ///   - interval: The interval, from 1 ms to a day.
   ///   - count: The number, greater than 0.
+  ///   - interval: The interval, from 1 ms to a day.
   ///   - burst: How many requests may be sent at once after a time without any; 1 by default.
   ///   - scope: Which requests are counted together.
   /// - Returns: The limit.
-  public static func per(
-    _ interval: Duration, _ count: Double, burst: Int = 1, scope: Scope = .origin
+  public static func limit(
+    _ count: Double, per interval: Duration, burst: Int = 1, scope: Scope = .origin
   ) -> RateLimit {
     RateLimit(rule: .limit(count: count, interval: interval, burst: burst), scope: scope)
   }

@@ -17,7 +17,7 @@ extension LoggingMiddleware {
   /// - Parameters:
   ///   - redaction: What to mask; by default ``HTTPClient/Configuration/redaction``.
   ///   - sink: The destination of the lines; standard error by default.
-  /// - Returns: The middleware, best used in `Configuration.attemptMiddleware`.
+  /// - Returns: The middleware, best used in `Configuration.exchangeMiddleware`.
   public static func fromEnvironment(
     redaction: Redaction? = nil, to sink: LogSink = .standardError
   ) -> LoggingMiddleware? {

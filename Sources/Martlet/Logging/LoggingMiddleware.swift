@@ -4,10 +4,10 @@
 /// let client = HTTPClient { $0.middleware = [LoggingMiddleware(.headers)] }
 /// ```
 ///
-/// In `Configuration.middleware` it logs each call, in `Configuration.attemptMiddleware` each exchange: every redirect,
-/// repetition and answer to a challenge, with the fields that other stages have added. Each line begins with the number
-/// of the call, the number of redirects before the exchange, and the number of the attempt. The mark after them tells
-/// what follows:
+/// In `Configuration.middleware` it logs each call, in `Configuration.exchangeMiddleware` each exchange: every
+/// redirect, repetition and answer to a challenge, with the fields that other stages have added. Each line begins with
+/// the number of the call, the number of redirects before the exchange, and the number of the attempt. The mark after
+/// them tells what follows:
 ///
 /// ```text
 /// 7-0-1 > POST https://api.example.com/users?token=*** (14 bytes)
@@ -46,11 +46,11 @@ public struct LoggingMiddleware: Middleware, AbortAwareMiddleware {
     public static let lifecycle = Detail(rawValue: 1)
     /// The connection of each response: whether it is new, its address, and its setup time.
     ///
-    /// Logged as far as the transport reports it. Use it in `Configuration.attemptMiddleware` to see each exchange.
+    /// Logged as far as the transport reports it. Use it in `Configuration.exchangeMiddleware` to see each exchange.
     public static let connection = Detail(rawValue: 4)
     /// The schemes that a server offers, and the one that a request uses; never a credential.
     ///
-    /// Use it in `Configuration.attemptMiddleware`: in `Configuration.middleware`, requests have no credentials yet.
+    /// Use it in `Configuration.exchangeMiddleware`: in `Configuration.middleware`, requests have no credentials yet.
     public static let auth = Detail(rawValue: 8)
     /// The beginning of bodies that are text, and the length of others.
     public static let body = Detail(rawValue: 16)

@@ -87,7 +87,8 @@ public struct HTTPBody: Sendable, Hashable {
   /// The contents of a file, read in chunks while it is sent.
   ///
   /// - Parameters:
-  ///   - url: A file URL. A file that does not exist or cannot be read throws ``HTTPError/Kind/file`` before connecting.
+  ///   - url: A file URL. A file that does not exist or cannot be read throws ``HTTPError/Kind/fileFailed`` before
+  ///     connecting.
   ///   - contentType: Its media type.
   /// - Returns: The body.
   public static func file(_ url: URL, contentType: String? = "application/octet-stream") -> HTTPBody {

@@ -35,8 +35,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// The URL without credentials and fragment, safe to log.
   ///
-  /// Query values and paths are masked according to the client's ``HTTPClient/Configuration/redaction``. If the error does not
-  /// come from a client, all of them are masked.
+  /// Query values and paths are masked according to the client's ``HTTPClient/Configuration/redaction``. If the error
+  /// does not come from a client, all of them are masked.
   public var redactedURL: String?
 
   /// The URL of the request without credentials, or `nil` if it is invalid.
@@ -83,7 +83,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// The kinds of errors before anything is sent.
   private static let unsent: [Kind] = [
-    .cannotConnect, .invalidRequest, .file, .downloadInProgress, .refusedByGuard, .overloaded, .circuitOpen,
+    .cannotConnect, .invalidRequest, .fileFailed, .downloadInProgress, .refusedByGuard, .overloaded, .circuitOpen,
     .dataBudgetExceeded,
   ]
 
@@ -147,8 +147,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// Whether the same request might succeed later.
   ///
-  /// True for connectivity failures, timeouts, limits on the load of the server, files for which no descriptor or memory
-  /// was left, and the statuses 408, 425, 429, 500, 502, 503 and 504.
+  /// True for connectivity failures, timeouts, limits on the load of the server, files for which no descriptor or
+  /// memory was left, and the statuses 408, 425, 429, 500, 502, 503 and 504.
   public var isTransient: Bool {
     isConnectivity || isTimeout || isLoadLimit || isExhaustion || (status?.isTransient ?? false)
   }
@@ -216,10 +216,10 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - message: The operation that failed, in one line.
   ///   - code: The system's error number (`errno`); the error is transient if no descriptor or memory was left.
-  /// - Returns: The error, of kind ``HTTPError/Kind/file``.
+  /// - Returns: The error, of kind ``HTTPError/Kind/fileFailed``.
   public static func file(_ message: String, code: Int32) -> HTTPError {
     let failure = DiskCalls.Failure(code: code)
-    var error = HTTPError(.file, "\(message): \(failure.text)")
+    var error = HTTPError(.fileFailed, "\(message): \(failure.text)")
     error.isExhaustion = failure.isExhaustion
     return error
   }

@@ -51,7 +51,7 @@ extension HTTPError {
     /// The body would have to be sent again, but can be sent only once.
     public static let bodyNotReplayable = Kind("bodyNotReplayable")
     /// A file could not be read or written.
-    public static let file = Kind("file")
+    public static let fileFailed = Kind("fileFailed")
     /// Another download to the same destination is in progress, in this process or another one.
     public static let downloadInProgress = Kind("downloadInProgress")
     /// A downloaded file does not match its checksum or the server's digest field.
@@ -59,7 +59,7 @@ extension HTTPError {
     /// The destination is unchanged, and the downloaded part is not resumed.
     public static let checksumMismatch = Kind("checksumMismatch")
     /// A queue refused or ended the request, for example because a request that it depends on failed.
-    public static let queue = Kind("queue")
+    public static let queueFailed = Kind("queueFailed")
     /// The request would have waited too long, or behind too many others, for a limit on the load of its server.
     ///
     /// The limits are ``ConcurrencyPolicy`` and ``RateLimit``. Nothing was sent.
@@ -79,7 +79,7 @@ extension HTTPError {
     /// A middleware or another closure of the program threw an error that is not an `HTTPError`.
     ///
     /// Only in callbacks, whose errors are typed; an awaited call throws the original error.
-    public static let middleware = Kind("middleware")
+    public static let middlewareFailed = Kind("middlewareFailed")
     /// The call was cancelled.
     ///
     /// Only in callbacks with ``RequestOptions/reportsCancellation``; an awaited call throws `CancellationError`.

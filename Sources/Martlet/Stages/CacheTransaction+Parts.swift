@@ -97,7 +97,7 @@ extension CachedBody {
       guard position < end else { return nil }
       let piece = try piece(from: position, upTo: end)
       guard !piece.isEmpty else {
-        throw HTTPError(.file, "a stored body has become shorter while it was read", phase: .receiving)
+        throw HTTPError(.fileFailed, "a stored body has become shorter while it was read", phase: .receiving)
       }
       place.withLock { $0 += Int64(piece.count) }
       return piece
@@ -107,7 +107,7 @@ extension CachedBody {
   /// The concatenation of both bodies; only in memory.
   func appending(_ other: CachedBody) throws -> CachedBody {
     guard case .data(let first) = self, case .data(let second) = other else {
-      throw HTTPError(.file, "the stored parts are too large to be combined")
+      throw HTTPError(.fileFailed, "the stored parts are too large to be combined")
     }
     return .data(first + second)
   }

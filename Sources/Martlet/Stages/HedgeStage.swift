@@ -2,7 +2,7 @@ import MartletBase
 
 /// Sends a request that takes long a second time (``HedgingPolicy``).
 ///
-/// The stage is below the cache, so that both requests reach the server, and above the middleware per attempt.
+/// The stage is below the cache, so that both requests reach the server, and above the middleware per exchange.
 struct HedgeStage: Stage {
   func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     guard let race = race(hop, context, next) else { return try await next(hop, context) }

@@ -34,7 +34,9 @@ enum Pipeline {
   static func stages(
     _ settings: ClientSettings, _ features: ClientSettings.Features, hasCredential: Bool = false, _ delivery: Delivery
   ) -> [any Stage] {
-    let (guards, cache, attemptMiddleware) = (settings.guards, settings.cache, settings.configuration.attemptMiddleware)
+    let (guards, cache, exchangeMiddleware) = (
+      settings.guards, settings.cache, settings.configuration.exchangeMiddleware
+    )
     return [
       // 1 your middleware, once per call
       settings.configuration.middleware.map(MiddlewareStage.init),
@@ -59,9 +61,9 @@ enum Pipeline {
       //   sends a request that takes long a second time, and uses the first response
       features.isHedging ? [HedgeStage()] : [],
       // 7 your middleware, once per exchange
-      attemptMiddleware.map(MiddlewareStage.init),
+      exchangeMiddleware.map(MiddlewareStage.init),
       //   rejects disallowed destinations again, after that middleware
-      attemptMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
+      exchangeMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
       //   waits for the data budget, and for its turn at the limits for the load of servers
       limits(settings.configuration, features),
       // 8 one exchange on the wire

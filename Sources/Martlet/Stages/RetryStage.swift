@@ -89,7 +89,7 @@ struct RetryStage: Stage {
     let attempt = repetition.counted(attempt, after: outcome, policy)
     guard attempt < policy.maximumAttempts else { return .ended(policy.exhausted) }
     let configuration = call.settings.configuration
-    // Attempt middleware may have changed the request: both the original and the sent one must be safe to repeat.
+    // Exchange middleware may have changed the request: both the original and the sent one must be safe to repeat.
     let sent = call.currentRequest
     let weaker = sent.isIdempotent ? request : sent
     let decision = policy.decision(

@@ -1,9 +1,9 @@
 import MartletBase
 
-/// Converts failed file operations to ``HTTPError`` of kind ``HTTPError/Kind/file``.
+/// Converts failed file operations to ``HTTPError`` of kind ``HTTPError/Kind/fileFailed``.
 enum HTTPFileErrors: FileErrors {
   static func error(_ message: String, code: Int32?) -> HTTPError {
-    if let code { .file(message, code: code) } else { HTTPError(.file, message) }
+    if let code { .file(message, code: code) } else { HTTPError(.fileFailed, message) }
   }
 }
 

@@ -13,7 +13,8 @@ extension PrivateFile {
     }
     let facts = try file.check()
     guard !isSecret || facts.isPrivate else {
-      throw HTTPError(.file, "\(DiskCalls.shown(path)) is not a file that only its owner has rights to (mode 0600)")
+      throw HTTPError(
+        .fileFailed, "\(DiskCalls.shown(path)) is not a file that only its owner has rights to (mode 0600)")
     }
     var data = Data()
     while true {
@@ -21,7 +22,7 @@ extension PrivateFile {
       if piece.isEmpty { return data }
       data += piece
       guard data.count <= limit else {
-        throw HTTPError(.file, "\(DiskCalls.shown(path)) is larger than \(limit) bytes")
+        throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is larger than \(limit) bytes")
       }
     }
   }
@@ -42,7 +43,7 @@ extension PrivateFile {
     if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
     let data: Data
     do { data = try encoder.encode(value) } catch {
-      throw HTTPError(.file, "\(DiskCalls.shown(path)) cannot be encoded", underlying: error)
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) cannot be encoded", underlying: error)
     }
     try replace(path, with: data, isSynced: isSynced)
   }

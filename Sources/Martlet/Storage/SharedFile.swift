@@ -29,7 +29,7 @@ package enum SharedFile {
     defer { file.unlock() }
     // Some file systems, such as NFS, cannot lock folders: other errors are ignored.
     guard file.lock(patience: patience) != EWOULDBLOCK else {
-      throw HTTPError(.file, "another process has held \(DiskCalls.shown(folder)) for \(patience / 1000) s")
+      throw HTTPError(.fileFailed, "another process has held \(DiskCalls.shown(folder)) for \(patience / 1000) s")
     }
     return try body()
   }

@@ -3,7 +3,8 @@ import Foundation
 import Martlet
 import MartletHAR
 
-/// The files in which this process records: cassettes of one file, such as those of the cases of a test, add to each other.
+/// The files in which this process records: cassettes of one file, such as those of the cases of a test, add to each
+/// other.
 enum CassetteArchives {
   /// The size of bodies that have files of their own.
   private static let maximumBodyBytes = 64 << 10
@@ -43,14 +44,14 @@ enum CassetteArchives {
         return new
       }
       throw HTTPError(
-        .file, "cassette '\(path)' does not exist; run the test with MARTLET_CASSETTES=missing to record it")
+        .fileFailed, "cassette '\(path)' does not exist; run the test with MARTLET_CASSETTES=missing to record it")
     }
     let mark = SharedFile.mark(path)
     let read: HARFile
     do {
       read = try HARFile(at: URL(filePath: path))
     } catch {
-      throw error as? HTTPError ?? HTTPError(.file, "cassette '\(path)' cannot be read", underlying: error)
+      throw error as? HTTPError ?? HTTPError(.fileFailed, "cassette '\(path)' cannot be read", underlying: error)
     }
     if mode == .recordMissing {
       archives.withLock { archives in
@@ -75,13 +76,13 @@ enum CassetteArchives {
           if let mark = SharedFile.mark(path), mark != archive.mark {
             guard !archive.isAnew else {
               throw HTTPError(
-                .file, "cassette '\(path)' was changed by another process: record in a file of its own")
+                .fileFailed, "cassette '\(path)' was changed by another process: record in a file of its own")
             }
             archive.file = try HARFile(at: URL(filePath: path))
           }
           guard archive.file.creator.hasPrefix("Martlet") else {
             throw HTTPError(
-              .file, "cassette '\(path)' was recorded by another program: record in a file of its own")
+              .fileFailed, "cassette '\(path)' was recorded by another program: record in a file of its own")
           }
           var entry = entry
           if archive.isAnew, archive.file.entries.isEmpty {
@@ -100,7 +101,7 @@ enum CassetteArchives {
     } catch let error as HTTPError {
       throw error
     } catch {
-      throw HTTPError(.file, "cassette '\(path)' cannot be written: \(error.localizedDescription)")
+      throw HTTPError(.fileFailed, "cassette '\(path)' cannot be written: \(error.localizedDescription)")
     }
   }
 

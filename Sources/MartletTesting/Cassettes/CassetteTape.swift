@@ -111,7 +111,9 @@ struct CassetteTape {
 
   func body(of entry: HAREntry, _ number: Int) throws(HTTPError) -> Data {
     guard let body = entry.response.body else { return Data() }
-    func problem(_ text: String) -> HTTPError { HTTPError(.file, "entry \(number) of cassette '\(name)' \(text)") }
+    func problem(_ text: String) -> HTTPError {
+      HTTPError(.fileFailed, "entry \(number) of cassette '\(name)' \(text)")
+    }
     if !body.isWhole { throw problem("has only the beginning of its body") }
     switch body.content {
     case .text(let text): return Data(text.utf8)

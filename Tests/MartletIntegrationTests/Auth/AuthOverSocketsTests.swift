@@ -12,7 +12,7 @@
       let server = try await ApacheServer()
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
-        $0.attemptMiddleware = [notes]
+        $0.exchangeMiddleware = [notes]
         $0.authenticators[.origin(url)] = .password(user: "ada", password: "s3cret")
       }
 
@@ -31,7 +31,7 @@
     {
       let server = try await ApacheServer()
       let notes = StatusNotes()
-      let client = lane.client { $0.attemptMiddleware = [notes] }
+      let client = lane.client { $0.exchangeMiddleware = [notes] }
       let host = server.url.dropFirst(7)
 
       let good = try await client.get(RequestTarget("http://ada:s3cret@\(raw: String(host))/file.txt"))
@@ -49,7 +49,7 @@
       let notes = StatusNotes()
       let questions = Shared(0)
       let client = lane.client { [url = server.url] in
-        $0.attemptMiddleware = [notes]
+        $0.exchangeMiddleware = [notes]
         $0.authenticators[.origin(url)] = .ask { _ in
           questions.withLock { $0 += 1 }
           return .user("ada", password: "s3cret")
@@ -81,7 +81,7 @@
       let server = try await ApacheServer()
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
-        $0.attemptMiddleware = [notes]
+        $0.exchangeMiddleware = [notes]
         $0.authenticators[.origin(url)] = .digest(user: "ada", password: "s3cret")
       }
       try await client.get(RequestTarget("\(raw: server.url)/file.txt"))
@@ -106,7 +106,7 @@
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
         $0.cache = .off
-        $0.attemptMiddleware = [notes]
+        $0.exchangeMiddleware = [notes]
         $0.authenticators[.origin(url)] = .password(user: "ada", password: "s3cret \u{FC}")
       }
       let host = server.url.dropFirst(7)

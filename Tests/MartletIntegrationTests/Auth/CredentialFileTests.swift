@@ -12,7 +12,7 @@
     }
 
     static func fill(_ path: String, _ name: String, _ count: Int) async throws {
-      let store = FileCredentialStore(URL(filePath: path))
+      let store = Authenticators.FileCredentialStore(URL(filePath: path))
       for number in 0..<count { try await store.set(.user(name, password: "p"), for: space(name, number)) }
     }
 
@@ -30,7 +30,7 @@
         }
       }
 
-      let store = FileCredentialStore(URL(filePath: path))
+      let store = Authenticators.FileCredentialStore(URL(filePath: path))
       for name in ["one", "two"] {
         for number in 0..<100 {
           let found = try await store.credential(for: Self.space(name, number))
@@ -43,7 +43,7 @@
     @Test func `a killed writer leaves an intact file, and the next change removes its leftovers`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("credentials")
-      let store = FileCredentialStore(URL(filePath: path))
+      let store = Authenticators.FileCredentialStore(URL(filePath: path))
       for number in 0..<40 {
         try await store.set(.user("u", password: String(repeating: "x", count: 2_000)), for: Self.space("a", number))
       }

@@ -22,8 +22,8 @@
       _ lane: Lane, _ url: String, _ credential: Credential, _ notes: StatusNotes = StatusNotes()
     ) -> HTTPClient {
       lane.client {
-        $0.attemptMiddleware = [notes]
-        $0.authenticators[.origin(url)] = CredentialAuthenticator(credential)
+        $0.exchangeMiddleware = [notes]
+        $0.authenticators[.origin(url)] = Authenticators.CredentialAuthenticator(credential)
       }
     }
 
@@ -340,7 +340,7 @@
       let handshakes = try NTLMServer()
       let proxy = try MockServer(.status(401, headers: ["WWW-Authenticate": "NTLM"]))
       let weak = try MockServer(.status(401, headers: ["WWW-Authenticate": "NTLM, Basic realm=\"r\""]))
-      let ask = CredentialAuthenticator.ask(schemes: [.ntlm, .basic]) { challenge in
+      let ask = Authenticators.CredentialAuthenticator.ask(schemes: [.ntlm, .basic]) { challenge in
         challenge.scheme == .ntlm ? Self.ada() : .user("ada", password: "secret")
       }
       let client = lane.client {
@@ -368,7 +368,7 @@
       let ntlm = try NTLMServer()
       let isWeak = Shared(false)
       let client = lane.client {
-        $0.attemptMiddleware = [
+        $0.exchangeMiddleware = [
           // Answers as a server would that offers Basic only.
           .closure { request, _, next in
             guard isWeak.withLock({ $0 }) else { return try await next(request) }
@@ -412,7 +412,7 @@
         let client = HTTPClient {
           $0.transport = transport
           $0.retry = .off
-          $0.authenticators[.origin(origin)] = CredentialAuthenticator(Self.ada())
+          $0.authenticators[.origin(origin)] = Authenticators.CredentialAuthenticator(Self.ada())
         }
         let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(origin)) }
         #expect(error?.kind == .unsupported && error?.message.contains(".curl") == true)

@@ -14,10 +14,12 @@
     ) -> HTTPClient {
       lane.client {
         $0.tls = .customRoots(pem: server.root)
-        $0.attemptMiddleware = [notes]
+        $0.exchangeMiddleware = [notes]
         $0.proxy = proxy
         for isSecure in [true, false] {
-          $0.authenticators[.origin(server.origin(isSecure: isSecure))] = credential.map { CredentialAuthenticator($0) }
+          $0.authenticators[.origin(server.origin(isSecure: isSecure))] = credential.map {
+            Authenticators.CredentialAuthenticator($0)
+          }
         }
       }
     }

@@ -25,7 +25,7 @@
         let notes = StatusNotes()
         let url = place.url(path, isSecure: isSecure)
         let client = place.client(lane) {
-          $0.attemptMiddleware = [notes]
+          $0.exchangeMiddleware = [notes]
           $0.authenticators[.origin(place.origin(isSecure: isSecure))] = .negotiate(isAllowedWithoutTLS: !isSecure)
         }
         let pieces = AsyncStream<Data> {

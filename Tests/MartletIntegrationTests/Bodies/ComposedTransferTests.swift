@@ -122,7 +122,7 @@
         let error = await #expect(throws: HTTPError.self) {
           try await lane.client().post(RequestTarget(server.url), body: Self.form(file))
         }
-        #expect(error?.kind == .file)
+        #expect(error?.kind == .fileFailed)
         #expect(error?.message.contains(file.lastPathComponent) == true)
       }
       #expect(server.connectionCount == 0)
@@ -149,7 +149,7 @@
       let count = try await server.countToEnd()
       let error = await #expect(throws: HTTPError.self) { try await upload.joined }
 
-      #expect(error?.kind == .file)
+      #expect(error?.kind == .fileFailed)
       #expect(error?.phase == .sending)
       #expect(error?.message.contains(file.lastPathComponent) == true)
       #expect(count < Self.expected(Data()).count + size)

@@ -182,7 +182,7 @@ import Testing
     let plain = HTTPClient()
     let watched = HTTPClient {
       $0.middleware = [.passingOn, .passingOn]
-      $0.attemptMiddleware = [.passingOn]
+      $0.exchangeMiddleware = [.passingOn]
     }
 
     var texts: [String] = []
@@ -245,7 +245,7 @@ import Testing
       try await HTTPClient().post("\(raw: server.url)/", body: .file(missing))
     }
 
-    #expect(error.kind == .file)
+    #expect(error.kind == .fileFailed)
     #expect(error.message.contains("no such file"))
     #expect(server.connectionCount == 0)
   }

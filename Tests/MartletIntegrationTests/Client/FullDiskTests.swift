@@ -11,7 +11,8 @@
 
   /// Files that do not fit on the disk: in processes of their own, which may make no file longer than so many bytes.
   @Suite(.ownThreads, .hangLimit) struct FullDiskTests {
-    /// Begins a time in which files can grow to some bytes only: the write that goes on beyond that is cut, the next fails.
+    /// Begins a time in which files can grow to some bytes only: the write that goes on beyond that is cut, the next
+    /// fails.
     static func fill(at bytes: Int) { limit(to: rlim_t(bytes)) }
 
     static func empty() { limit(to: nil) }
@@ -43,7 +44,7 @@
         let problem = await jar.problem
         let error = await #expect(throws: HTTPError.self) { try await jar.save() }
 
-        #expect(problem?.kind == .file && error?.kind == .file)
+        #expect(problem?.kind == .fileFailed && error?.kind == .fileFailed)
         #expect(await jar.all.map(\.name).sorted() == ["a", "b"])
         #expect(await CookieJar(file: file).all.map(\.name) == ["a"])
         #expect(try folder.contents("cookies") == before)
@@ -85,7 +86,7 @@
     @Test func `a full disk leaves the credential file unchanged, and setting a credential throws`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
-        let store = FileCredentialStore(folder.url.appending(path: "credentials"))
+        let store = Authenticators.FileCredentialStore(folder.url.appending(path: "credentials"))
         let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443)
         let other = ProtectionSpace(scheme: "https", host: "b.test", port: 443)
         try await store.set(.user("ada", password: "secret"), for: space)
@@ -96,7 +97,7 @@
           try await store.set(.user("bob", password: "word"), for: other)
         }
 
-        #expect(error?.kind == .file && error?.message.contains("word") == false)
+        #expect(error?.kind == .fileFailed && error?.message.contains("word") == false)
         #expect(try folder.contents("credentials") == before)
         #expect(folder.names == ["credentials", "credentials.lock"])
         #expect(try await store.credential(for: space) == .user("ada", password: "secret"))
@@ -127,11 +128,11 @@
         FullDiskTests.fill(at: before.count + 3)
         ledger.add(200, "b with a long name", now: { now }, timeline)
         let error = await #expect(throws: HTTPError.self) { try await ledger.save(now: now) }
-        #expect(error?.kind == .file)
+        #expect(error?.kind == .fileFailed)
         #expect(try folder.contents("budget") == before)
         // Nothing more is sent whose count might be lost.
         let refusal = await #expect(throws: HTTPError.self) { _ = try await ledger.rest("a", now: now) }
-        #expect(refusal?.kind == .file)
+        #expect(refusal?.kind == .fileFailed)
 
         FullDiskTests.empty()
         #expect(try await ledger.rest("a", now: now).bytes == 900)
@@ -168,7 +169,7 @@
         }
         FullDiskTests.empty()
 
-        #expect(error?.kind == .file)
+        #expect(error?.kind == .fileFailed)
         #expect(try one.catchUp().changes.count == 1)
         #expect(try one.catchUp().changes.isEmpty)
       }
@@ -182,7 +183,7 @@
         try PrivateFile.replace(folder.path("a"), with: Data("secret".utf8))
       }
 
-      #expect(error?.kind == .file)
+      #expect(error?.kind == .fileFailed)
       #expect(folder.names == ["a"])
     }
   }

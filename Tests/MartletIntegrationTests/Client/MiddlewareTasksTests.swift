@@ -69,7 +69,7 @@
       let racing = Racing { _ in [RequestTarget(silent.url), RequestTarget(quick.url)] }
       let client = lane.client {
         $0.timeout = .unlimited
-        if isAttempt { $0.attemptMiddleware = [racing] } else { $0.middleware = [racing] }
+        if isAttempt { $0.exchangeMiddleware = [racing] } else { $0.middleware = [racing] }
       }
       for turn in 1...5 {
         // The silent server never responds: if this returns, it returns early.
@@ -158,7 +158,7 @@
       let silent = try MockServer(.hang)
       let client = lane.client {
         $0.timeout = .unlimited
-        if isAttempt { $0.attemptMiddleware = [Hurrying()] } else { $0.middleware = [Hurrying()] }
+        if isAttempt { $0.exchangeMiddleware = [Hurrying()] } else { $0.middleware = [Hurrying()] }
       }
       var times: [Duration] = []
       for _ in 0..<10 {

@@ -120,7 +120,7 @@ import Testing
     await jar.set(Self.cookie("a"))
 
     #expect(try folder.contents("victim") == Data("precious".utf8))
-    #expect((await jar.problem?.kind == .file) == (name != "cookies.new"))
+    #expect((await jar.problem?.kind == .fileFailed) == (name != "cookies.new"))
     #expect(await jar.all.count == 1)
   }
 
@@ -135,7 +135,7 @@ import Testing
     await #expect(throws: HTTPError.self) { try await jar.save() }
     await jar.set(Self.cookie("a"))
 
-    #expect(problem?.kind == .file)
+    #expect(problem?.kind == .fileFailed)
     #expect(try folder.contents("cookies.broken") == Data(text.utf8))
     #expect(await jar.problem == nil)
     #expect(await CookieJar(file: url).all.map(\.name) == ["a"])
@@ -168,8 +168,8 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await client.cookies.save() }
 
     #expect(response.status == .ok)
-    #expect(error?.kind == .file)
-    #expect(await client.cookies.problem?.kind == .file)
+    #expect(error?.kind == .fileFailed)
+    #expect(await client.cookies.problem?.kind == .fileFailed)
     #expect(await client.cookies.all.map(\.name) == ["a"])
   }
 

@@ -95,7 +95,7 @@
         try await lane.client().download(.get(server.target), to: folder.url.appending(path: path))
       }
 
-      #expect(error?.kind == .file && error?.message.contains("does not exist") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("does not exist") == true)
       #expect(server.requests.isEmpty && folder.names == ["file"])
     }
 
@@ -110,7 +110,7 @@
         try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a.bin"))
       }
 
-      #expect(error?.kind == .file && error?.message.contains("belongs to another user") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("belongs to another user") == true)
       #expect(server.requests.isEmpty && folder.names == ["a.bin.part"])
       #expect(try folder.contents("a.bin.part").isEmpty)
     }
@@ -152,7 +152,7 @@
         try await Lane.curl.client().download(.get(server.target), to: file)
       }
 
-      #expect(error?.kind == .file && server.requests.count == 1)
+      #expect(error?.kind == .fileFailed && server.requests.count == 1)
       #expect(try folder.contents("victim") == record)
     }
 
@@ -190,7 +190,7 @@
           try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: name))
         }
 
-        #expect(error?.kind == .file, "\(name)")
+        #expect(error?.kind == .fileFailed, "\(name)")
       }
       #expect(server.requests.isEmpty && folder.names == ["loop", "none"])
     }
@@ -206,7 +206,7 @@
         try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a"))
       }
 
-      #expect(error?.kind == .file && error?.message.contains("belongs to another user") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("belongs to another user") == true)
       #expect(try server.requests.isEmpty && folder.contents("victim") == Data("mine".utf8))
     }
 
@@ -259,7 +259,7 @@
         try await Lane.curl.client().download(.get(server.target), to: file)
       }
 
-      #expect(error?.kind == .file && error?.message.contains("a name of 256 bytes") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("a name of 256 bytes") == true)
       #expect(server.requests.isEmpty && folder.names.isEmpty)
     }
 

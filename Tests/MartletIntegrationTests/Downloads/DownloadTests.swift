@@ -465,7 +465,7 @@
           #expect(isRight, "\(round): \(String(decoding: damaged, as: UTF8.self))")
         } catch {
           // Of another URL, as far as one can tell.
-          #expect((error as? HTTPError)?.kind == .file, "\(round): \(error)")
+          #expect((error as? HTTPError)?.kind == .fileFailed, "\(round): \(error)")
           try FileManager.default.removeItem(at: part)
         }
       }

@@ -128,7 +128,7 @@
           }
       }
       let client = HTTPClient {
-        $0.attemptMiddleware = [signer]
+        $0.exchangeMiddleware = [signer]
         $0.retry = .backoff(initialDelay: .milliseconds(1))
       }
       let hash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"

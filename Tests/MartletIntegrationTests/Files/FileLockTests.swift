@@ -35,7 +35,7 @@ import Testing
     let jar = CookieJar(file: file)
     let saving = await #expect(throws: HTTPError.self) { try await jar.save() }
 
-    #expect(waiting?.kind == .file && waiting?.message.contains("belongs to another user") == true)
+    #expect(waiting?.kind == .fileFailed && waiting?.message.contains("belongs to another user") == true)
     #expect(saving?.message == waiting?.message && folder.names == ["cookies.lock"])
   }
 }

@@ -24,7 +24,7 @@ import Testing
   }
 
   private static func isForeign(_ error: HTTPError?) -> Bool {
-    error?.kind == .file && error?.message.contains(text) == true
+    error?.kind == .fileFailed && error?.message.contains(text) == true
   }
 
   @Test(arguments: ["", "/journal", "/lock"])
@@ -49,7 +49,7 @@ import Testing
 
   @Test func `credentials are neither read from nor written to another user's file`() async throws {
     let folder = try TemporaryFolder()
-    let store = FileCredentialStore(folder.url.appending(path: "credentials"))
+    let store = Authenticators.FileCredentialStore(folder.url.appending(path: "credentials"))
     let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443)
     try await store.set(.user("ada", password: "secret"), for: space)
     let before = try folder.contents("credentials")
@@ -220,7 +220,7 @@ import Testing
         }
         try #require(seteuid(0) == 0)
 
-        #expect(error?.kind == .file && error?.message.contains("cannot be opened, which syncing") == true)
+        #expect(error?.kind == .fileFailed && error?.message.contains("cannot be opened, which syncing") == true)
         #expect(server.requests.isEmpty && folder.names.isEmpty)
       }
     }

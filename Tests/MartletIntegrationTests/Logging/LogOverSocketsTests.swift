@@ -35,7 +35,7 @@
         "HTTP/1.1 200 O\u{1B}[2J\u{202E}K\r\nX: \u{1B}[2J\u{202E}\u{9B}7-0-1 < 200 FAKE\r\nContent-Length: 9\r\n"
       let server = try MockServer(.raw(head + "Content-Type: text/plain\r\n\r\na\r\n\u{1B}[2Jb"))
       let recorder = Recorder()
-      let client = lane.client { $0.attemptMiddleware = [LoggingMiddleware(.bodies, to: recorder.sink)] }
+      let client = lane.client { $0.exchangeMiddleware = [LoggingMiddleware(.bodies, to: recorder.sink)] }
 
       _ = try? await client.get("\(raw: server.url)/")
 
@@ -56,7 +56,7 @@
       let server = try MockServer(
         .repeating(Data(repeating: 0x61, count: 1 << 16), count: size >> 16))
       let recorder = Recorder()
-      let client = lane.client { $0.attemptMiddleware = [LoggingMiddleware(.bodies, to: recorder.sink)] }
+      let client = lane.client { $0.exchangeMiddleware = [LoggingMiddleware(.bodies, to: recorder.sink)] }
 
       let count = try await client.stream(.get("\(raw: server.url)/")) { response in
         var count = 0
@@ -74,7 +74,7 @@
       let server = try MockServer(
         .repeating(Data(repeating: 0x61, count: 1 << 16), count: 1 << 12))
       let recorder = Recorder()
-      let client = lane.client { $0.attemptMiddleware = [LoggingMiddleware(.bodies, to: recorder.sink)] }
+      let client = lane.client { $0.exchangeMiddleware = [LoggingMiddleware(.bodies, to: recorder.sink)] }
 
       try await client.stream(.get("\(raw: server.url)/")) { response in
         var iterator = response.body.makeAsyncIterator()
@@ -97,7 +97,7 @@
       })
       let recorder = Recorder()
       let client = lane.client {
-        $0.attemptMiddleware = [LoggingMiddleware([.connection, .auth], to: recorder.sink)]
+        $0.exchangeMiddleware = [LoggingMiddleware([.connection, .auth], to: recorder.sink)]
       }
 
       _ = try await client.get("\(raw: server.url)/", options: .credential(.user("ada", password: "canary")))
@@ -126,7 +126,7 @@
       let client = lane.client {
         $0.accepts = .success
         $0.redirects = .follow
-        $0.attemptMiddleware = [LoggingMiddleware([.headers, .auth, .connection], to: recorder.sink)]
+        $0.exchangeMiddleware = [LoggingMiddleware([.headers, .auth, .connection], to: recorder.sink)]
         $0.middleware = [LoggingMiddleware(.headers, to: recorder.sink)]
       }
       let hasty = client.derived {

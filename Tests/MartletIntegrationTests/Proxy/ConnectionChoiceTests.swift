@@ -128,9 +128,9 @@
 
       // A connection of HTTP/2 is there when the others are asked for.
       for (version, expected) in [
-        (HTTPVersion.automatic, "HTTP/2.0"), (.http1_1, "HTTP/1.1"), (.http2, "HTTP/2.0"), (.http1_0, "HTTP/1.0"),
+        (.automatic, "HTTP/2.0"), (.http1_1, "HTTP/1.1"), (.http2, "HTTP/2.0"), (.http1_0, "HTTP/1.0"),
         (.automatic, "HTTP/2.0"),
-      ] {
+      ] as [(RequestOptions.HTTPVersionPolicy, String)] {
         let response = try await client.get(RequestTarget(server.url), options: .httpVersion(version))
         #expect(response.headers["X-Version"] == expected, "\(version)")
       }

@@ -259,18 +259,6 @@
       #expect(error?.kind == .bodyTooLarge)
     }
 
-    @Test func `an unknown HTTP version is rejected before anything is sent`() async throws {
-      let server = try MockServer(.ok())
-      defer { server.stop() }
-      for lane in Lane.engines {
-        let error = await #expect(throws: HTTPError.self) {
-          try await lane.client().get("\(raw: server.url)/", options: .httpVersion(HTTPVersion("3")))
-        }
-        #expect(error?.kind == .invalidRequest)
-      }
-      #expect(server.connectionCount == 0)
-    }
-
     @Test(arguments: Lane.engines) func `a status that is not accepted throws and ends the request`(
       lane: Lane
     ) async throws {

@@ -217,7 +217,7 @@
         defer { server.stop() }
         _ = try await client.put(RequestTarget(server.url), body: .data(Data(count: 64 << 20)))
       },
-      ErrorCause("a file that is not there", .file, nil, "file", hasReached: false) { client in
+      ErrorCause("a file that is not there", .fileFailed, nil, "file", hasReached: false) { client in
         let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
         _ = try await client.put("http://127.0.0.1:1/", body: .file(file))
       },

@@ -60,7 +60,7 @@
         _ = await server.waitForRequests(1)
         try await client.download(.get(RequestTarget(server.url)), to: file)
       },
-      Cause(kind: .queue) { client, server in
+      Cause(kind: .queueFailed) { client, server in
         let queue = RequestQueue(client: client)
         let first = queue.add(.get(RequestTarget(server.url("/missing"))), options: .accepts(.success))
         _ = try await queue.add(.get(RequestTarget(server.url)), after: [first.id]).value
@@ -90,7 +90,7 @@
         await client.drain()
         _ = try await client.get(RequestTarget(server.url))
       },
-      Cause(kind: .middleware) { client, server in
+      Cause(kind: .middlewareFailed) { client, server in
         throw await Self.error(client.derived { $0.middleware = [.closure { _, _, _ in throw Failure() }] }, server)
       },
       Cause(kind: .cancelled) { client, server in throw await Self.error(client, server, isCancelled: true) },

@@ -5,8 +5,8 @@
   import TestSupport
   import Testing
 
-  /// A request that is cancelled ends at once, and so does its connection, however far it has come: without a limit that
-  /// could end it.
+  /// A request that is cancelled ends at once, and so does its connection, however far it has come: without a limit
+  /// that could end it.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct PhaseCancellationTests {
     @Test(arguments: Lane.engines, CancelPhase.allCases.filter { $0 != .resolving })
     func `cancellation in any phase ends the request and closes its connection`(_ lane: Lane, _ phase: CancelPhase)
@@ -29,7 +29,7 @@
           var closes: [Duration] = []
           var missed = 0
           let middleware = CancelMiddleware(scene.request)
-          if way == .next { await scene.client.update { $0.attemptMiddleware = [middleware] } }
+          if way == .next { await scene.client.update { $0.exchangeMiddleware = [middleware] } }
           let count = Stress.count(4, full: 20)
           for _ in 0..<count {
             let sample = await CancelSample.take(scene, phase, way, middleware)

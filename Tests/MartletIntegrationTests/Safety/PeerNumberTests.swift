@@ -27,7 +27,7 @@
     ) async -> Value? {
       do { return try await body() } catch {
         let kind = (error as? HTTPError)?.kind
-        let kinds: [HTTPError.Kind] = [.connectionLost, .protocolViolation, .bodyTooLarge, .file]
+        let kinds: [HTTPError.Kind] = [.connectionLost, .protocolViolation, .bodyTooLarge, .fileFailed]
         #expect(kind.map { kinds.contains($0) } == true, "\(number): \(error)")
         return nil
       }

@@ -193,7 +193,7 @@
           let error = #expect(throws: HTTPError.self) {
             try shelf.store(CacheRecord(body: .data(Data(count: count))), ShelfWorkload.key(1))
           }
-          #expect(error?.kind == .file)
+          #expect(error?.kind == .fileFailed)
           #expect(error?.message.contains(path) == true)
         }
         var sink = try shelf.makeSink()

@@ -92,7 +92,7 @@
             "http://127.0.0.1:\(port)/file.bin", to: folder.url.appending(path: "a"))
         }
 
-        #expect(error?.kind == .file && error?.message.contains("a.part cannot be written") == true)
+        #expect(error?.kind == .fileFailed && error?.message.contains("a.part cannot be written") == true)
         #expect(try folder.contents("a") == Data("old".utf8))
         FullDiskTests.empty()
         let done = try await Lane.curl.client().download(
@@ -116,7 +116,7 @@
       let error = await #expect(throws: HTTPError.self) {
         try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a"))
       }
-      #expect(error?.kind == .file && error?.message.contains("are free") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("are free") == true)
       #expect(folder.names.isEmpty)
     }
 

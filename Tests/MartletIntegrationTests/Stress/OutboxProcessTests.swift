@@ -177,7 +177,7 @@
           let error = await #expect(throws: HTTPError.self) {
             try await waiting.submit(.post(RequestTarget(url), body: .data(Data(count: size))))
           }
-          #expect(error?.kind == .file && error?.message.contains("cannot be written") == true)
+          #expect(error?.kind == .fileFailed && error?.message.contains("cannot be written") == true)
         }
         #expect(waiting.status.pending == 1)
         FullDiskTests.empty()

@@ -57,7 +57,7 @@
         }
         for descriptor in taken { close(descriptor) }
 
-        #expect(errors.map { $0?.kind } == [.file, .file, .file, .file])
+        #expect(errors.map { $0?.kind } == [.fileFailed, .fileFailed, .fileFailed, .fileFailed])
         #expect(errors[0]?.message.contains("cannot be read: Too many open files") == true, "\(errors)")
         for client in clients {
           #expect(client.core.settings.isUnread)

@@ -17,8 +17,8 @@
     func `waiting for bandwidth does not count as idle time`(_ lane: Lane, isUpload: Bool) async throws {
       let server = try MockServer(.data(Self.large))
       defer { server.stop() }
-      // With so many before it a request waits for forty turns, each of a second: it has none here, however busy the machine
-      // is.
+      // With so many before it a request waits for forty turns, each of a second: it has none here, however busy the
+      // machine is.
       let client = lane.client {
         $0.bandwidth = isUpload ? .limit(up: 1024) : .limit(down: 1024)
         $0.maximumConnectionsPerHost = 50
@@ -210,7 +210,7 @@
       let sink = LogSink { line in lines.withLock { $0.append(line) } }
       let client = lane.client {
         $0.bandwidth = .limit(down: 2_000)
-        $0.attemptMiddleware = [LoggingMiddleware(.throttle, to: sink)]
+        $0.exchangeMiddleware = [LoggingMiddleware(.throttle, to: sink)]
       }
 
       // Turns come every half second. What the machine needs for a turn is no wait for bandwidth.

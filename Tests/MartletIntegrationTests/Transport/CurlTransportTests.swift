@@ -277,7 +277,7 @@
       let count = try await server.countToEnd()
 
       let error = await #expect(throws: HTTPError.self) { try await upload.joined }
-      #expect(error?.kind == .file)
+      #expect(error?.kind == .fileFailed)
       #expect(count < size)
     }
 

@@ -175,7 +175,7 @@
       let port = Locked(try MockServer.refusedPort())
       let retrying = client.derived {
         $0.retry = .custom { _, _ in .zero }
-        $0.attemptMiddleware = [
+        $0.exchangeMiddleware = [
           .changing { request in
             let url = "http://127.0.0.1:\(port.withLock { $0 })/"
             port.withLock { $0 = server.port }

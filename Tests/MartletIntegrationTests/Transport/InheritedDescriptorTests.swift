@@ -125,7 +125,7 @@
     static func expectNothingInherited(_ lane: Lane, _ places: Places) async throws {
       let folder = try TemporaryFolder()
       let before = try inherited(folder)
-      let credentials = FileCredentialStore(folder.url.appending(path: "credentials"))
+      let credentials = Authenticators.FileCredentialStore(folder.url.appending(path: "credentials"))
       let client = lane.client {
         $0.tls = .customRoots(pem: places.root)
         $0.cookies = .file(folder.url.appending(path: "cookies"))

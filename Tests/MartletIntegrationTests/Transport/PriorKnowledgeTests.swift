@@ -83,7 +83,9 @@
       let server = try await HTTP2Server()
       let client = lane.client()
       let target = server.target(1, ["head", "last:two"])
-      let versions: [HTTPVersion] = [.automatic, .http2PriorKnowledge, .http1_1, .http2PriorKnowledge, .automatic]
+      let versions: [RequestOptions.HTTPVersionPolicy] = [
+        .automatic, .http2PriorKnowledge, .http1_1, .http2PriorKnowledge, .automatic,
+      ]
 
       var texts: [String] = []
       for version in versions { texts.append(try await client.get(target, options: .httpVersion(version)).text) }

@@ -69,11 +69,13 @@ import Testing
   }
 
   @Test(arguments: [
-    CredentialAuthenticator(.user("a:b", password: "p", isPreemptive: true)),
-    CredentialAuthenticator(.user("a\n", password: "p", isPreemptive: true)),
-    CredentialAuthenticator(.token("a b")), CredentialAuthenticator(.token("a\r\nX: b")),
-    CredentialAuthenticator(.token("")),
-  ]) func `rejects malformed credentials before sending`(authenticator: CredentialAuthenticator) async throws {
+    Authenticators.CredentialAuthenticator(.user("a:b", password: "p", isPreemptive: true)),
+    Authenticators.CredentialAuthenticator(.user("a\n", password: "p", isPreemptive: true)),
+    Authenticators.CredentialAuthenticator(.token("a b")), Authenticators.CredentialAuthenticator(.token("a\r\nX: b")),
+    Authenticators.CredentialAuthenticator(.token("")),
+  ]) func `rejects malformed credentials before sending`(authenticator: Authenticators.CredentialAuthenticator)
+    async throws
+  {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock(transport, Self.settings, .authenticator(authenticator))
 

@@ -8,13 +8,13 @@ import Testing
 
 @Suite(.hangLimit) struct AuthenticatorsTests {
   @Test(arguments: [
-    (OriginPattern.origin("https://a.test"), ["https://a.test", "https://A.test:443"]),
+    (Authenticators.OriginPattern.origin("https://a.test"), ["https://a.test", "https://A.test:443"]),
     (.origin("HTTPS://A.test:443/path?q"), ["https://a.test"]),
     (.origin("http://127.0.0.1:8080"), ["http://127.0.0.1:8080"]),
     (.host("a.test"), ["https://a.test", "https://A.test:443"]),
     (.host("*.a.test"), ["https://x.a.test", "https://x.y.a.test"]),
     (.baseURL, ["http://base.test:81"]),
-  ]) func `a pattern matches only its own origins`(place: OriginPattern, own: [String]) throws {
+  ]) func `a pattern matches only its own origins`(place: Authenticators.OriginPattern, own: [String]) throws {
     let base = try AbsoluteURL.parse("http://base.test:81").origin
     let all = [
       "https://a.test", "https://A.test:443", "http://a.test", "https://a.test:444", "http://127.0.0.1:8080",
@@ -44,9 +44,10 @@ import Testing
   }
 
   @Test(arguments: [
-    OriginPattern.proxy(""), .proxy("proxy.test"), .proxy("ftp://proxy.test"), .proxy("socks5://proxy.test"),
+    Authenticators.OriginPattern.proxy(""), .proxy("proxy.test"), .proxy("ftp://proxy.test"),
+    .proxy("socks5://proxy.test"),
     .proxy("http://u:p@proxy.test"), .proxy("http://proxy.test/x"),
-  ]) func `rejects a malformed or unsupported proxy URL`(place: OriginPattern) async throws {
+  ]) func `rejects a malformed or unsupported proxy URL`(place: Authenticators.OriginPattern) async throws {
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.authenticators[place] = .ask { _ in nil }
@@ -77,8 +78,9 @@ import Testing
 
   @Test func `rejects a fixed credential or token authenticator for everywhere`() async throws {
     let authenticators: [any Authenticator] = [
-      CredentialAuthenticator.basic(user: "u", password: "p"), CredentialAuthenticator.bearer("t"),
-      TokenAuthenticator.oauth2 { _ in nil },
+      Authenticators.CredentialAuthenticator.basic(user: "u", password: "p"),
+      Authenticators.CredentialAuthenticator.bearer("t"),
+      Authenticators.TokenAuthenticator.oauth2 { _ in nil },
     ]
     for authenticator in authenticators {
       let client = HTTPClient.onTestClock {

@@ -33,11 +33,12 @@ import Testing
     let token = Credential.token("canarytoken", refreshToken: "canaryrefresh")
     let challenge = AuthenticationChallenge(
       space: ProtectionSpace(scheme: "http", host: "a.test", port: 80), scheme: .basic, rejected: password)
-    let store = MemoryCredentialStore()
+    let store = Authenticators.MemoryCredentialStore()
     await store.set(token, for: challenge.space)
     let values: [Any] = [
       password, token, challenge, RequestOptions.credential(token), store,
-      CredentialAuthenticator(password), TokenAuthenticator(token, timeout: .seconds(1)) { _ in nil },
+      Authenticators.CredentialAuthenticator(password),
+      Authenticators.TokenAuthenticator(token, timeout: .seconds(1)) { _ in nil },
       Credential.user("canaryuser", password: "canarypass", domain: "D"),
       Handshake(
         scheme: .ntlm, origin: Origin(scheme: "https", host: "a", port: 443), user: "canaryuser",

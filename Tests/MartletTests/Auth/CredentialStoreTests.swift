@@ -33,9 +33,9 @@ import Testing
     var other = Self.space
     other.realm = nil
 
-    try await FileCredentialStore(folder.file).set(.user("u\n\"", password: "p\u{0}"), for: Self.space)
-    try await FileCredentialStore(folder.file).set(token, for: other)
-    let next = FileCredentialStore(folder.file)
+    try await Authenticators.FileCredentialStore(folder.file).set(.user("u\n\"", password: "p\u{0}"), for: Self.space)
+    try await Authenticators.FileCredentialStore(folder.file).set(token, for: other)
+    let next = Authenticators.FileCredentialStore(folder.file)
 
     #expect(try await next.credential(for: Self.space) == .user("u\n\"", password: "p\u{0}"))
     #expect(try await next.credential(for: other) == token)
@@ -58,7 +58,7 @@ import Testing
 
   @Test func `several stores of one file do not lose updates`() async throws {
     let folder = try Folder()
-    let stores = (0..<4).map { _ in FileCredentialStore(folder.file) }
+    let stores = (0..<4).map { _ in Authenticators.FileCredentialStore(folder.file) }
 
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<40 {
@@ -77,7 +77,7 @@ import Testing
     private let executor = FileExecutor(label: "Caller")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    func start(_ store: FileCredentialStore) -> [Task<Void, any Error>] {
+    func start(_ store: Authenticators.FileCredentialStore) -> [Task<Void, any Error>] {
       (0..<10).flatMap { number in
         [
           Task {
@@ -102,7 +102,7 @@ import Testing
 
   @Test func `changes take effect in the order of the calls`() async throws {
     let folder = try Folder()
-    let store = FileCredentialStore(folder.file)
+    let store = Authenticators.FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
     let lock = try FileLock(folder.lock, patience: 1)
     let caller = Caller()
@@ -118,7 +118,7 @@ import Testing
 
   @Test func `fails without changes while another process holds the lock`() async throws {
     let folder = try Folder()
-    let store = FileCredentialStore(folder.file, patience: 1)
+    let store = Authenticators.FileCredentialStore(folder.file, patience: 1)
     try await store.set(.user("u", password: "p"), for: Self.space)
     let lock = try FileLock(folder.lock, patience: 1)
 
@@ -129,7 +129,7 @@ import Testing
     try await store.set(nil, for: Self.space)
 
     for error in [set, removal] {
-      #expect(error?.kind == .file && error?.message.contains("another process") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("another process") == true)
     }
     #expect(kept == .user("u", password: "p"))
     #expect(try await store.credential(for: Self.space) == nil)
@@ -138,7 +138,7 @@ import Testing
   @Test(arguments: [true, false])
   func `removes the temporary file of a killed process`(isRemoved: Bool) async throws {
     let folder = try Folder()
-    let store = FileCredentialStore(folder.file)
+    let store = Authenticators.FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
     try Data("secret".utf8).write(to: URL(fileURLWithPath: folder.file.path + ".new"))
 
@@ -152,7 +152,7 @@ import Testing
     var gate: Gate?
     func credential(for space: ProtectionSpace) async throws -> Credential? { nil }
     func set(_ credential: Credential?, for space: ProtectionSpace) async throws {
-      guard let gate else { throw HTTPError(.file, "the disk is full") }
+      guard let gate else { throw HTTPError(.fileFailed, "the disk is full") }
       await gate.wait()
     }
     func removeAll() async throws {}
@@ -212,20 +212,20 @@ import Testing
   ]) func `restores accounts and tickets unchanged`(credential: Credential) async throws {
     let folder = try Folder()
 
-    try await FileCredentialStore(folder.file).set(credential, for: Self.space)
+    try await Authenticators.FileCredentialStore(folder.file).set(credential, for: Self.space)
 
-    #expect(try await FileCredentialStore(folder.file).credential(for: Self.space) == credential)
+    #expect(try await Authenticators.FileCredentialStore(folder.file).credential(for: Self.space) == credential)
   }
 
   @Test func `rejects a symbolic link, a file readable by others, and a damaged file`() async throws {
     let folder = try Folder()
-    let store = FileCredentialStore(folder.file)
+    let store = Authenticators.FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
     let link = folder.url.appending(path: "link")
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.file)
 
     let viaLink = await #expect(throws: HTTPError.self) {
-      try await FileCredentialStore(link).credential(for: Self.space)
+      try await Authenticators.FileCredentialStore(link).credential(for: Self.space)
     }
     try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.file.path)
     let open = await #expect(throws: HTTPError.self) { try await store.credential(for: Self.space) }
@@ -234,13 +234,13 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.file.path)
     let damaged = await #expect(throws: HTTPError.self) { try await store.credential(for: Self.space) }
 
-    #expect(viaLink?.kind == .file && open?.kind == .file && damaged?.kind == .file)
+    #expect(viaLink?.kind == .fileFailed && open?.kind == .fileFailed && damaged?.kind == .fileFailed)
     #expect(damaged?.underlying == nil && damaged?.description.contains("secret") == false)
   }
 
   @Test func `replaces a symbolic link, not its target`() async throws {
     let folder = try Folder()
-    let store = FileCredentialStore(folder.file)
+    let store = Authenticators.FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
     let target = folder.url.appending(path: "target")
     try Data("mine".utf8).write(to: target)
@@ -262,7 +262,7 @@ import Testing
 
     for path in [pipe, folder.url.path, "/dev/zero"] {
       let error = #expect(throws: HTTPError.self) { try PrivateFile.read(path, limit: 10) }
-      #expect(error?.kind == .file && error?.message.contains("is not a plain file") == true, "\(path)")
+      #expect(error?.kind == .fileFailed && error?.message.contains("is not a plain file") == true, "\(path)")
     }
   }
 
@@ -291,7 +291,7 @@ import Testing
   }
 
   @Test func `replaces a rejected credential, and does not store a configured one`() async throws {
-    let store = MemoryCredentialStore()
+    let store = Authenticators.MemoryCredentialStore()
     let space = ProtectionSpace(scheme: "http", host: "a.test", port: 80, realm: "b")
     await store.set(.user("u", password: "old"), for: space)
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
@@ -316,7 +316,7 @@ import Testing
   }
 
   @Test func `prefers the stored refreshed token to the configured one`() async throws {
-    let store = MemoryCredentialStore()
+    let store = Authenticators.MemoryCredentialStore()
     let transport = AuthServer.accepting("Bearer new", challenge: "Bearer")
     let refreshes = ClientSetting {
       $0.transport = transport

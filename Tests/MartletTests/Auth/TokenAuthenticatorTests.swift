@@ -35,7 +35,7 @@ import Testing
 
   private static func client(
     _ transport: any Transport, _ token: Credential? = .token("old"), refreshLimit: Duration = .seconds(30),
-    clock: TestClock = TestClock(advancing: .manually), refresh: @escaping TokenAuthenticator.Refresh
+    clock: TestClock = TestClock(advancing: .manually), refresh: @escaping Authenticators.TokenAuthenticator.Refresh
   ) -> HTTPClient {
     HTTPClient {
       $0.transport = transport

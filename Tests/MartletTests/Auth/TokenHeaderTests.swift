@@ -73,7 +73,7 @@ import Testing
       $0.transport = transport
       $0.baseURL = "https://storage.test/v1/"
       $0.cache = .off
-      $0.attemptMiddleware = [AuthToken()]
+      $0.exchangeMiddleware = [AuthToken()]
       $0.authenticators[.host("storage.test")] = .oauth2 { _ in
         signIns.add(1)
         let response = try await signIn.get(

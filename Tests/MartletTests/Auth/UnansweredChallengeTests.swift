@@ -35,8 +35,8 @@ import Testing
   @Test(
     arguments: [
       nil, .password(user: "u", password: "wrong"), .basic(user: "u", password: "wrong"),
-    ] as [CredentialAuthenticator?]) func `the error does not mention Digest if Basic could be answered`(
-      authenticator: CredentialAuthenticator?
+    ] as [Authenticators.CredentialAuthenticator?]) func `the error does not mention Digest if Basic could be answered`(
+      authenticator: Authenticators.CredentialAuthenticator?
     ) async throws
   {
     let transport = AuthServer.accepting(challenge: #"Digest realm="r", nonce="n", qop="auth-int", Basic realm="r""#)

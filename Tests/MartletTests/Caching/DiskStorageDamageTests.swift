@@ -199,6 +199,6 @@ import Testing
     try ShelfFolder.overwrite(#require(folder.body(Self.key)), [1, 2, 3])
 
     let error = #expect(throws: HTTPError.self) { try file.read(from: 0, count: 10) }
-    #expect(error?.kind == .file)
+    #expect(error?.kind == .fileFailed)
   }
 }

@@ -136,7 +136,7 @@ import Testing
     client.get("/", onSuccess: { _ in }, onError: { error in kinds.withLock { $0.append(error.kind) } })
 
     await client.waitUntilEmpty()
-    #expect(kinds.value == [.middleware])
+    #expect(kinds.value == [.middlewareFailed])
   }
 
   @Test func `repetitions without an actor call back one at a time`() async {
@@ -286,7 +286,7 @@ import Testing
     client.get("/", onSuccess: { _ in }, onError: { kinds.append($0.kind) })
 
     await client.waitUntilEmpty()
-    #expect(kinds == [.middleware])
+    #expect(kinds == [.middlewareFailed])
   }
 
   private struct GetNumber: Endpoint {

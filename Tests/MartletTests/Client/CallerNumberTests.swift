@@ -168,7 +168,6 @@ import Testing
     "Authenticator.oauth2(_:refreshLimit:refresh:)": setting {
       $0.authenticators[.origin("https://a.test")] = .oauth2(refreshLimit: $1.duration) { _ in .token("a") }
     },
-    "BandwidthLimit.init(down:up:)": setting { $0.bandwidth = BandwidthLimit(down: $1.int, up: $1.int) },
     "BandwidthLimit.limit(down:up:)": setting { $0.bandwidth = .limit(down: $1.int, up: $1.int) },
     "BandwidthLimit.down": setting {
       $0.bandwidth = .limit(down: 1_024)
@@ -221,9 +220,9 @@ import Testing
     "Credential.token(_:refreshToken:expires:isPreemptive:)": setting {
       $0.authenticators[.origin("https://a.test")] = .oauth2(.token("a", expires: $1.date)) { _ in .token("b") }
     },
-    "DataBudget.per(_:_:)": setting {
-      $0.dataBudget = .per($1.duration, 1_000)
-      $0.dataBudget = .per($1.duration, $1.int64)
+    "DataBudget.limit(_:per:)": setting {
+      $0.dataBudget = .limit(1_000, per: $1.duration)
+      $0.dataBudget = .limit($1.int64, per: $1.duration)
     },
     "DataBudget.perDay(_:)": setting { $0.dataBudget = .perDay($1.int64) },
     "DataBudget.perHour(_:)": setting { $0.dataBudget = .perHour($1.int64) },
@@ -284,7 +283,7 @@ import Testing
       try await outbox.submit(.post("https://a.test/", body: .text("x")))
       await outbox.close(within: .zero)
     },
-    "HTTPClient.all(_:limit:)": { _ = try await client().all(endpoints(3), limit: $0.int) },
+    "HTTPClient.sendAll(_:limit:)": { _ = try await client().sendAll(endpoints(3), limit: $0.int) },
     "HTTPClient.results(_:limit:)": { for await _ in client().results(endpoints(3), limit: $0.int) {} },
     "HTTPClient.drain(timeout:)": { await client().drain(timeout: $0.duration) },
     "HTTPClient.events(of:bufferingNewest:)": { number in
@@ -327,7 +326,7 @@ import Testing
       rate.maximumWaiting = number.int
       return rate
     },
-    "RateLimit.per(_:_:burst:scope:)": rate { .per($0.duration, 1) },
+    "RateLimit.limit(_:per:burst:scope:)": rate { .limit(1, per: $0.duration) },
     "RateLimit.perMinute(_:burst:scope:)": rate { .perMinute($0.double, burst: $0.int) },
     "RateLimit.perSecond(_:burst:scope:)": rate { .perSecond(1, burst: $0.int) },
     "RedirectPolicy.follow(upTo:allowingDowngrade:)": option { $0.redirects = .follow(upTo: $1.int) },

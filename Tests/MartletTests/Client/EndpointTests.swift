@@ -157,7 +157,7 @@ import Testing
     endpoint.look()
     _ = try await client.send(endpoint)
     _ = try await client.start(endpoint).value
-    _ = try await client.all([endpoint])
+    _ = try await client.sendAll([endpoint])
     for await _ in client.results([endpoint]) {}
 
     #expect(log.elements == [true] + Array(repeating: false, count: 8))

@@ -56,9 +56,9 @@ import Testing
     var configuration = HTTPClient.Configuration()
     #expect(ClientSettings(configuration).isAbortAware)
     configuration.middleware = [LoggingMiddleware(to: LogSink { _ in })]
-    configuration.attemptMiddleware = configuration.middleware
+    configuration.exchangeMiddleware = configuration.middleware
     #expect(ClientSettings(configuration).isAbortAware)
-    configuration.attemptMiddleware.append(.passingOn)
+    configuration.exchangeMiddleware.append(.passingOn)
     #expect(!ClientSettings(configuration).isAbortAware)
   }
 

@@ -40,7 +40,7 @@ import Testing
   func `next throws after the end of its request, and sends nothing`(_ way: Way, isAttempt: Bool) async throws {
     let (transport, keeping) = (StubTransport { $0.url?.path() == "/" ? .text("x") : .status(404) }, Keeping())
     let client = HTTPClient.stubbed(transport) {
-      if isAttempt { $0.attemptMiddleware = [keeping] } else { $0.middleware = [keeping] }
+      if isAttempt { $0.exchangeMiddleware = [keeping] } else { $0.middleware = [keeping] }
     }
     try await way.run(client)
     let (next, request) = try #require(keeping.kept.withLock { $0 })

@@ -34,7 +34,8 @@ import Testing
   static let places: [Place] = [
     Place(testDescription: "middleware", configure: { $0.middleware = [.closure { _, _, _ in throw Own() }] }),
     Place(
-      testDescription: "attempt middleware", configure: { $0.attemptMiddleware = [.closure { _, _, _ in throw Own() }] }
+      testDescription: "exchange middleware",
+      configure: { $0.exchangeMiddleware = [.closure { _, _, _ in throw Own() }] }
     ),
     Place(testDescription: "a transport", configure: { $0.transport = .stub { _ in throw Own() } }),
     Place(testDescription: "what judges a response", configure: { $0.accepts = .when { _ in throw Own() } }),
@@ -96,7 +97,7 @@ import Testing
     let other = client.derived {
       $0.transport = Self.transport
       $0.middleware = []
-      $0.attemptMiddleware = []
+      $0.exchangeMiddleware = []
       $0.accepts = .success
     }
     #expect(try await other.get("/x").text == "x")
@@ -114,6 +115,6 @@ import Testing
     client.get("http://example.test/x", onSuccess: { _ in Issue.record("success") }, onError: { errors.append($0) })
 
     await client.waitUntilEmpty()
-    #expect(errors.map(\.kind) == [.middleware] && errors.first?.underlying is Own)
+    #expect(errors.map(\.kind) == [.middlewareFailed] && errors.first?.underlying is Own)
   }
 }

@@ -210,7 +210,7 @@ import Testing
     async throws
   {
     let client = HTTPClient {
-      $0.attemptMiddleware = [
+      $0.exchangeMiddleware = [
         .closure { request, _, _ in
           var response = StreamedResponse(status: .ok, headers: ["Set-Cookie": "a=1"], request: request)
           response.source = source

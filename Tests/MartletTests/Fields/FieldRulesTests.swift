@@ -117,7 +117,7 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
-      $0.attemptMiddleware = [
+      $0.exchangeMiddleware = [
         .changing { for number in 0..<1000 { $0.headers["X-\(number)"] = "v" } }
       ]
     }

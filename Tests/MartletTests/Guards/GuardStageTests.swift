@@ -48,11 +48,11 @@ import Testing
     expectRefusal(await refusal(client, "https://a.test/"), sent: 1, "middleware")
     await client.update {
       $0.middleware = []
-      $0.attemptMiddleware = [.changing { $0.target = RequestTarget(url) }]
+      $0.exchangeMiddleware = [.changing { $0.target = RequestTarget(url) }]
     }
-    expectRefusal(await refusal(client, "https://a.test/"), sent: 1, "attempt middleware")
+    expectRefusal(await refusal(client, "https://a.test/"), sent: 1, "exchange middleware")
     await client.update {
-      $0.attemptMiddleware = []
+      $0.exchangeMiddleware = []
       $0.redirects.ask = { hop in
         var next = hop.next
         next.target = RequestTarget(url)
@@ -269,20 +269,20 @@ import Testing
     let error = await refusal(client, "http://a.test/")
     _ = try await client.get("https://a.test/")
 
-    #expect(error?.kind == .file)
+    #expect(error?.kind == .fileFailed)
     #expect(sent(transport) == ["https://a.test/"])
   }
 
-  @Test func `upgrades requests that attempt middleware has changed`() async throws {
+  @Test func `upgrades requests that exchange middleware has changed`() async throws {
     let transport = Self.transport(Self.wish)
     let client = HTTPClient.onTestClock(transport, .guards([.hsts]), Self.settings) {
-      $0.attemptMiddleware = [.changing { $0.target = "http://a.test/" }]
+      $0.exchangeMiddleware = [.changing { $0.target = "http://a.test/" }]
     }
 
     _ = try await client.get("https://a.test/")
-    await client.update { $0.attemptMiddleware = [] }
+    await client.update { $0.exchangeMiddleware = [] }
     _ = try await client.get("https://a.test/")
-    await client.update { $0.attemptMiddleware = [.changing { $0.target = "http://a.test/" }] }
+    await client.update { $0.exchangeMiddleware = [.changing { $0.target = "http://a.test/" }] }
     _ = try await client.get("https://b.test/")
 
     #expect(sent(transport) == ["http://a.test/", "https://a.test/", "https://a.test/"])
@@ -290,7 +290,7 @@ import Testing
 
   // MARK: Its place
 
-  @Test func `runs before authentication and again after attempt middleware`() throws {
+  @Test func `runs before authentication and again after exchange middleware`() throws {
     func names(_ configure: (inout HTTPClient.Configuration) -> Void) -> [String] {
       var configuration = HTTPClient.Configuration()
       configuration.transport = Self.transport()
@@ -308,7 +308,7 @@ import Testing
     #expect(
       names {
         $0.guards = [.httpsOnly]
-        $0.attemptMiddleware = [.changing { $0.target = "/" }]
+        $0.exchangeMiddleware = [.changing { $0.target = "/" }]
       }.suffix(3) == ["MiddlewareStage", "GuardStage", "ExchangeStage"])
     #expect(!names { $0.guards = [] }.contains("GuardStage"))
   }

@@ -97,7 +97,7 @@ import Testing
   func `what is no HAR file is refused by name and line`(_ text: String, _ message: String) {
     let error = #expect(throws: HTTPError.self) { try Self.file(text) }
 
-    #expect(error?.kind == .file && error?.message == message)
+    #expect(error?.kind == .fileFailed && error?.message == message)
   }
 
   @Test func `what other programs write in their own way is read`() throws {
@@ -128,7 +128,7 @@ import Testing
     #expect(error?.message == "/nowhere/x.har does not exist")
     let url = try #require(URL(string: "https://a.test/x.har"))
     let other = #expect(throws: HTTPError.self) { try HARFile(at: url) }
-    #expect(other?.kind == .file && other?.message.contains("needs a file URL") == true)
+    #expect(other?.kind == .fileFailed && other?.message.contains("needs a file URL") == true)
   }
 
   @Test func `text is escaped as JSON`() throws {

@@ -289,7 +289,7 @@ import Testing
 
     let error = #expect(throws: HTTPError.self) { try HARRecorder(to: url) }
 
-    #expect(error?.kind == .file)
+    #expect(error?.kind == .fileFailed)
     #expect(error?.message.contains(text.hasPrefix("/") ? "/nowhere/at/all/x.har" : "needs a file URL") == true)
   }
 
@@ -303,7 +303,7 @@ import Testing
     for name in ["x.har", "link/x.har", "./x.har", "x.har.part"] {
       let path = folder.path(name)
       let error = #expect(throws: HTTPError.self) { try HARRecorder(to: URL(filePath: path)) }
-      #expect(error?.kind == .file && error?.message.contains("is in use by another recorder") == true, "\(path)")
+      #expect(error?.kind == .fileFailed && error?.message.contains("is in use by another recorder") == true, "\(path)")
     }
 
     #expect(folder.names == ["link", "x.har", "x.har.part"] && DiskCalls.facts(folder.path("x.har")) == facts)

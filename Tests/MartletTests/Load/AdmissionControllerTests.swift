@@ -81,15 +81,15 @@ import Testing
 
   @Test(
     arguments: [
-      .perSecond(0), .perSecond(-1), .perSecond(.nan), .perSecond(.infinity), .perSecond(1e-9), .per(.zero, 1),
-      .per(.seconds(-1), 1),
+      .perSecond(0), .perSecond(-1), .perSecond(.nan), .perSecond(.infinity), .perSecond(1e-9), .limit(1, per: .zero),
+      .limit(1, per: .seconds(-1)),
       .perMinute(1, burst: 0), .perSecond(1, burst: .min),
     ] as [RateLimit])
   func `rejects illegal rates`(rate: RateLimit) { #expect(rate.problem != nil) }
 
   @Test func `accepts extreme rates`() {
     for rate in [
-      RateLimit.perSecond(1e12, burst: .max), .perSecond(0.001), .per(.seconds(86_400), 1),
+      RateLimit.perSecond(1e12, burst: .max), .perSecond(0.001), .limit(1, per: .seconds(86_400)),
     ] {
       #expect(rate.problem == nil)
       var rules = AdmissionController.Rules()
@@ -303,7 +303,8 @@ import Testing
 
   @Test(
     arguments: [
-      .perDay(0), .perDay(-1), .per(.zero, 1), .per(.milliseconds(1_500), 1), .per(.seconds(400 * 86_400), 1),
+      .perDay(0), .perDay(-1), .limit(1, per: .zero), .limit(1, per: .milliseconds(1_500)),
+      .limit(1, per: .seconds(400 * 86_400)),
     ] as [DataBudget])
   func `rejects illegal data budgets`(budget: DataBudget) { #expect(budget.problem != nil) }
 

@@ -157,7 +157,7 @@ import Testing
     budget.file = file
     let client = Self.client(budget)
     let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
-    #expect(error.kind == .file)
+    #expect(error.kind == .fileFailed)
     #expect(error.message.contains("is not the file of a data budget"))
   }
 }

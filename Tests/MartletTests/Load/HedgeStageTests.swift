@@ -303,7 +303,7 @@ import Testing
     }
     let isOver = Gate()
     let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock) {
-      $0.attemptMiddleware = [Stuck(isOver: isOver)]
+      $0.exchangeMiddleware = [Stuck(isOver: isOver)]
     }
     let request = await start(client)
     await answers.waitForArrivals(2)

@@ -140,7 +140,7 @@ import Testing
       $0.concurrency = .adaptive(1...1)
       $0.concurrency.maximumWait = .seconds(60)
       // Without a token of its own, the second request would wait for another hour.
-      $0.rate = .per(.seconds(3_600), 1, burst: 2)
+      $0.rate = .limit(1, per: .seconds(3_600), burst: 2)
     }
     let first = client.start("/first")
     await isOpen.waitForArrivals(1)

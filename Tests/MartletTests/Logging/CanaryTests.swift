@@ -61,7 +61,7 @@ import Testing
       $0.authenticators[.origin("http://c.test")] = .basic(user: "canary", password: "canary")
       // The set's order is a user's: both places, and all that is told without bodies.
       $0.middleware = [LoggingMiddleware([.headers, .auth, .connection], to: recorder.sink)]
-      $0.attemptMiddleware = [LoggingMiddleware([.headers, .auth, .connection], to: recorder.sink)]
+      $0.exchangeMiddleware = [LoggingMiddleware([.headers, .auth, .connection], to: recorder.sink)]
     }
   }
 

@@ -24,7 +24,7 @@ import Testing
       .json(#"{"id":1,"token":"canary"}"#, status: .created, headers: ["Set-Cookie": "sid=canary", "X": "a\tb"])
     }
     let client = HTTPClient.stubbed(
-      transport, Self.settings, isPerCall ? .middleware(logging) : .attemptMiddleware(logging))
+      transport, Self.settings, isPerCall ? .middleware(logging) : .exchangeMiddleware(logging))
 
     try await client.post(
       "https://ada:canary@api.test/users?page=2&token=canary#canary",
@@ -45,7 +45,7 @@ import Testing
     let recorder = LogRecorder()
     let client = HTTPClient.stubbed(
       StubTransport(script: [.status(503), .redirect(to: "/b?token=canary&x=1"), .text("hello")]), Self.settings,
-      .attemptMiddleware(LoggingMiddleware(to: recorder.sink)))
+      .exchangeMiddleware(LoggingMiddleware(to: recorder.sink)))
 
     try await client.get("http://a.test/a", options: .retry(.backoff(attempts: 2)))
 
@@ -64,7 +64,7 @@ import Testing
         ? .text("in") : .status(401, headers: ["WWW-Authenticate": #"Basic realm="a\#u{202E}b", Digest realm="c""#])
     }
     let client = HTTPClient.stubbed(
-      transport, Self.settings, .attemptMiddleware(LoggingMiddleware([.auth, .body], to: recorder.sink)))
+      transport, Self.settings, .exchangeMiddleware(LoggingMiddleware([.auth, .body], to: recorder.sink)))
 
     try await client.get("http://a.test/", options: .credential(.user("ada", password: "canary")))
     try await client.get("http://a.test/", headers: ["Authorization": "canary"])
@@ -86,7 +86,7 @@ import Testing
     for failure in failures {
       let client = HTTPClient.stubbed(
         StubTransport { _ in .failure(failure) }, Self.settings,
-        .attemptMiddleware(LoggingMiddleware(to: recorder.sink)))
+        .exchangeMiddleware(LoggingMiddleware(to: recorder.sink)))
       await #expect(throws: (any Error).self) { try await client.get("http://a.test/") }
     }
 
@@ -105,7 +105,8 @@ import Testing
         body: Data(Self.hostile.utf8 + [0xFF]))
     }
     let client = HTTPClient.stubbed(
-      transport, Self.settings, .attemptMiddleware(LoggingMiddleware([.bodies, .auth, .connection], to: recorder.sink)))
+      transport, Self.settings,
+      .exchangeMiddleware(LoggingMiddleware([.bodies, .auth, .connection], to: recorder.sink)))
 
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://a.test/") }
 
@@ -129,7 +130,7 @@ import Testing
     ]
     let client = HTTPClient.stubbed(
       StubTransport(script: responses), Self.settings,
-      .attemptMiddleware(LoggingMiddleware(.body, maximumBodyBytes: 9, to: recorder.sink)))
+      .exchangeMiddleware(LoggingMiddleware(.body, maximumBodyBytes: 9, to: recorder.sink)))
 
     for _ in responses { try await client.get("http://a.test/") }
 
@@ -144,7 +145,7 @@ import Testing
     let recorder = LogRecorder()
     let client = HTTPClient.stubbed(
       StubTransport { _ in .text("canary") }, Self.settings,
-      .attemptMiddleware(LoggingMiddleware(.bodies, redaction: .strict, to: recorder.sink)))
+      .exchangeMiddleware(LoggingMiddleware(.bodies, redaction: .strict, to: recorder.sink)))
 
     try await client.post("http://a.test/?a=canary", headers: ["A": "canary"], body: .text("canary"))
 
@@ -165,7 +166,7 @@ import Testing
       }
     }
     let client = HTTPClient.stubbed(
-      transport, Self.settings, .attemptMiddleware(LoggingMiddleware(.bodies, maximumBodyBytes: 4, to: recorder.sink)))
+      transport, Self.settings, .exchangeMiddleware(LoggingMiddleware(.bodies, maximumBodyBytes: 4, to: recorder.sink)))
 
     let seen = try await client.stream(.get("http://a.test/")) { response in
       var seen: [Int] = []
@@ -184,7 +185,7 @@ import Testing
     let recorder = LogRecorder()
     let client = HTTPClient.stubbed(
       StubTransport { _ in .streamed(headers: ["Content-Type": "text/plain"]) { Data("abc".utf8) } }, Self.settings,
-      .attemptMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
+      .exchangeMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
 
     try await client.stream(.get("http://a.test/")) { response in
       var iterator = response.body.makeAsyncIterator()
@@ -207,7 +208,7 @@ import Testing
       }
     }
     let client = HTTPClient.stubbed(
-      transport, Self.settings, .attemptMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
+      transport, Self.settings, .exchangeMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
 
     await #expect(throws: HTTPError.self) { try await client.get("http://a.test/") }
 
@@ -222,7 +223,7 @@ import Testing
     let recorder = LogRecorder()
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.stubbed(
-      transport, Self.settings, .attemptMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
+      transport, Self.settings, .exchangeMiddleware(LoggingMiddleware(.bodies, to: recorder.sink)))
     let pieces = AsyncStream<Data> { continuation in
       for text in ["can", "ary"] { continuation.yield(Data(text.utf8)) }
       continuation.finish()
@@ -249,7 +250,7 @@ import Testing
       log.add(line)
     }
     let client = HTTPClient.stubbed(
-      StubTransport { _ in .text("x") }, Self.settings, .attemptMiddleware(LoggingMiddleware(to: sink)))
+      StubTransport { _ in .text("x") }, Self.settings, .exchangeMiddleware(LoggingMiddleware(to: sink)))
 
     try await client.get("http://a.test/")
     await isBlocked.wait { $0 }

@@ -88,7 +88,8 @@ extension CassetteTests {
     let error = try await #require(throws: HTTPError.self) { try await live.get("/b") }
 
     #expect(
-      error.kind == .file && error.message.hasSuffix("was changed by another process: record in a file of its own"))
+      error.kind == .fileFailed
+        && error.message.hasSuffix("was changed by another process: record in a file of its own"))
     #expect(try HARFile(at: file.path()).entries.count == 2)
   }
 }

@@ -333,7 +333,8 @@ import Testing
 
     #expect(lost.kind == .connectionLost && lost.message.hasSuffix("has no response: net::ERR_FAILED"))
     #expect(
-      refused.kind == .file && refused.message.hasSuffix("was recorded by another program: record in a file of its own")
+      refused.kind == .fileFailed
+        && refused.message.hasSuffix("was recorded by another program: record in a file of its own")
     )
     #expect(try String(contentsOf: file, encoding: .utf8) == text)
   }
@@ -364,7 +365,7 @@ import Testing
       try await HTTPClient(replaying(), Self.settings).get("/a")
     }
 
-    #expect(error.kind == .file && error.message == "entry 1 of cassette 'x.har' \(problem)")
+    #expect(error.kind == .fileFailed && error.message == "entry 1 of cassette 'x.har' \(problem)")
   }
 
   @Test func `a browser's recording can be replayed`() async throws {
@@ -395,7 +396,7 @@ import Testing
 
     for _ in 0..<2 {
       let error = try await #require(throws: HTTPError.self) { try await client.get("/a") }
-      #expect(error.kind == .file && error.message.contains("x.har") && error.message.contains(problem))
+      #expect(error.kind == .fileFailed && error.message.contains("x.har") && error.message.contains(problem))
     }
   }
 

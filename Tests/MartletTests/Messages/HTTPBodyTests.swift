@@ -34,7 +34,7 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient {
       $0.transport = transport
-      $0.attemptMiddleware = [
+      $0.exchangeMiddleware = [
         .changing {
           $0.body = try await $0.body?.collected()
           $0.headers["X-Body"] = try await $0.body?.bytes().base64EncodedString()
@@ -63,7 +63,7 @@ import Testing
     let once = HTTPBody.stream(AsyncStream<Data> { $0.finish() })
     let cases: [(HTTPBody, HTTPError.Kind)] = [
       (.data(Data(count: 11)), .bodyTooLarge), (once, .bodyNotReplayable), (.json(Double.nan), .invalidRequest),
-      (.file(URL(filePath: "/missing")), .file),
+      (.file(URL(filePath: "/missing")), .fileFailed),
     ]
 
     for (body, kind) in cases {
@@ -177,7 +177,7 @@ import Testing
     let setsBody = ClosureMiddleware.changing { $0.body = .json(Wide()) }
     let setting = client.derived { $0.middleware = [setsBody] }
     #expect(try await setting.post("http://example.test/").text.contains("first_name"))
-    let last = client.derived { $0.attemptMiddleware = [setsBody] }
+    let last = client.derived { $0.exchangeMiddleware = [setsBody] }
     #expect(try await last.post("http://example.test/").text.contains("first_name"))
     let command = try client.curlCommand(for: .post("http://example.test/", body: .json(Wide())))
     #expect(command.contains("first_name") && !command.contains("firstName"))
@@ -294,7 +294,7 @@ import Testing
 
     let error = try await Self.refusal(.file(url))
 
-    #expect(error.kind == .file)
+    #expect(error.kind == .fileFailed)
     #expect(error.message.contains("does not exist"))
     #expect(HTTPBody.file(url).length == nil)
   }
@@ -302,7 +302,7 @@ import Testing
   @Test func `rejects a folder`() async throws {
     let error = try await Self.refusal(.file(FileManager.default.temporaryDirectory))
 
-    #expect(error.kind == .file)
+    #expect(error.kind == .fileFailed)
     #expect(error.message.contains("not a regular file"))
   }
 
@@ -313,7 +313,7 @@ import Testing
 
       let error = try await Self.refusal(.file(url))
 
-      #expect(error.kind == .file)
+      #expect(error.kind == .fileFailed)
       #expect(error.message.contains("cannot be read"))
     }
   }

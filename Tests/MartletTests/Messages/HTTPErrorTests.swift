@@ -173,7 +173,7 @@ import Testing
   func `classifies transient file errors by errno`(code: Int32, isTransient: Bool) {
     let error = HTTPError.file("it cannot be opened", code: code)
 
-    #expect(error.isTransient == isTransient && error.kind == .file)
+    #expect(error.isTransient == isTransient && error.kind == .fileFailed)
     #expect(error.message == "it cannot be opened: \(String(cString: strerror(code)))")
   }
 
@@ -189,8 +189,9 @@ import Testing
 
   private static let kinds: [HTTPError.Kind] = [
     .invalidRequest, .cannotConnect, .tls, .timedOut, .connectionLost, .protocolViolation, .status, .tooManyRedirects,
-    .redirectRefused, .authenticationFailed, .decoding, .notCached, .bodyTooLarge, .bodyNotReplayable, .file, .queue,
-    .unsupported, .clientClosed, .middleware, .cancelled, .refusedByGuard, .overloaded, .circuitOpen,
+    .redirectRefused, .authenticationFailed, .decoding, .notCached, .bodyTooLarge, .bodyNotReplayable, .fileFailed,
+    .queueFailed,
+    .unsupported, .clientClosed, .middlewareFailed, .cancelled, .refusedByGuard, .overloaded, .circuitOpen,
     .dataBudgetExceeded, .checksumMismatch, .downloadInProgress,
   ]
 

@@ -119,7 +119,7 @@ import Testing
   @Test func `exposes the original request, the final request and the redirects`() async throws {
     let client = HTTPClient.onTestClock {
       $0.baseURL = "http://example.test/api"
-      $0.attemptMiddleware = [.changing { $0.headers["X-Mark"] = "1" }]
+      $0.exchangeMiddleware = [.changing { $0.headers["X-Mark"] = "1" }]
       $0.transport = .stub { request in
         switch request.url?.path() {
         case "/api/a": .redirect(to: "/b?x=1", status: .seeOther)

@@ -82,7 +82,7 @@ import Testing
     case .success: #expect(try Data(contentsOf: file) == Data("ok".utf8))
     case .failure(let error):
       let kind = try #require(error as? HTTPError).kind
-      #expect([.connectionLost, .protocolViolation, .file].contains(kind), "\(error)")
+      #expect([.connectionLost, .protocolViolation, .fileFailed].contains(kind), "\(error)")
       #expect(!FileManager.default.fileExists(atPath: file.path))
     }
   }
@@ -110,7 +110,7 @@ import Testing
     }
 
     // So much room is on no disk.
-    #expect(error?.kind == .file)
+    #expect(error?.kind == .fileFailed)
     #expect(ranges.elements == ["bytes=2-67108865"])
   }
 

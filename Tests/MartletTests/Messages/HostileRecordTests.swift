@@ -87,7 +87,7 @@ import Testing
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "credentials")
     let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443)
-    try await FileCredentialStore(file).set(.token("t", expires: Self.now), for: space)
+    try await Authenticators.FileCredentialStore(file).set(.token("t", expires: Self.now), for: space)
     try Self.replace("expires", by: number, in: file)
     let client = HTTPClient.stubbed(StubTransport { _ in .text("ok") }) {
       $0.credentialStore = .file(file)

@@ -113,7 +113,7 @@ import Testing
       try await client.put("http://example.test/a", body: .file(file))
     }
 
-    #expect(error.kind == .file)
+    #expect(error.kind == .fileFailed)
     #expect(transport.requests.count == 1)
   }
 

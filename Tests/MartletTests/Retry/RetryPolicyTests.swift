@@ -23,7 +23,7 @@ import Testing
   static let lost = Outcome(error: HTTPError(.connectionLost, "lost"))
   static let refused = Outcome(error: HTTPError(.cannotConnect, "refused"))
   static let timedOut = Outcome(error: HTTPError(.timedOut, "late", phase: .waiting))
-  static let fileMissing = Outcome(error: HTTPError(.file, "gone"))
+  static let fileMissing = Outcome(error: HTTPError(.fileFailed, "gone"))
   static let noDescriptor = Outcome(error: .file("a file could not be opened", code: 24))  // EMFILE
   /// GOAWAY with PROTOCOL_ERROR, and a last stream below.
   static let refusedWithError: Outcome = {

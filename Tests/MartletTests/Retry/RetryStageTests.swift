@@ -213,11 +213,11 @@ import Testing
     #expect(transport.requests.map { $0.headers["Idempotency-Key"] } == ["k", "k", "k"])
   }
 
-  @Test func `judges idempotency by the request that attempt middleware sends`() async throws {
+  @Test func `judges idempotency by the request that exchange middleware sends`() async throws {
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "lost")) }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
-      $0.attemptMiddleware = [.changing { $0 = $0.with(method: .post) }]
+      $0.exchangeMiddleware = [.changing { $0 = $0.with(method: .post) }]
     }
 
     _ = try? await client.get("http://example.test/")
@@ -272,7 +272,7 @@ import Testing
     let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.retry = .custom { _, _ in .zero }
-      $0.attemptMiddleware = [
+      $0.exchangeMiddleware = [
         .closure { request, _, next in
           _ = try await next(request)
           throw Own()

@@ -144,7 +144,7 @@ import Testing
     guard !isAttempt || wait.isBelowAttempt else { return }
     let awaiting = Awaiting()
     let scene = try await Scene(wait) {
-      if isAttempt { $0.attemptMiddleware = [awaiting] } else { $0.middleware = [awaiting] }
+      if isAttempt { $0.exchangeMiddleware = [awaiting] } else { $0.middleware = [awaiting] }
     }
     let task = Task { try await scene.client.get("/") }
     await scene.isWaiting()
@@ -176,7 +176,7 @@ import Testing
     let client = HTTPClient.stubbed(transport, clock: clock) {
       $0.timeout = TimeoutPolicy(total: .seconds(10))
       $0.middleware = Array(repeating: noting, count: 3 - attempts)
-      $0.attemptMiddleware = Array(repeating: noting, count: attempts)
+      $0.exchangeMiddleware = Array(repeating: noting, count: attempts)
     }
     let task = Task { try await client.get("/") }
     await gate.waitForArrivals(1)

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `calls middleware once per call and attempt middleware once per exchange`() async throws {
+  @Test func `calls middleware once per call and exchange middleware once per exchange`() async throws {
     let log = Log<String>()
     let transport = StubTransport(script: [
       .failure(HTTPError(.connectionLost, "lost")), .redirect(to: "/b"), .text("x"),
@@ -36,7 +36,7 @@ import Testing
     let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.middleware = [Noting(name: "outer", log: log), Noting(name: "inner", log: log)]
-      $0.attemptMiddleware = [Noting(name: "attempt", log: log), Noting(name: "wire", log: log)]
+      $0.exchangeMiddleware = [Noting(name: "attempt", log: log), Noting(name: "wire", log: log)]
     }
 
     _ = try await client.get("http://example.test/a")
@@ -59,7 +59,7 @@ import Testing
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.middleware = [Noting(name: "call", log: log)]
-      $0.attemptMiddleware = [Noting(name: "attempt", log: log)]
+      $0.exchangeMiddleware = [Noting(name: "attempt", log: log)]
       $0.authenticators[.origin("http://example.test")] = .bearer("token")
     }
     let call = try client.core.begin(.get("http://example.test/"), options: RequestOptions(), isManaged: false)
@@ -151,7 +151,7 @@ import Testing
       }
       let client = HTTPClient.onTestClock {
         $0.transport = transport
-        if isAttempt { $0.attemptMiddleware = [own] } else { $0.middleware = [own] }
+        if isAttempt { $0.exchangeMiddleware = [own] } else { $0.middleware = [own] }
       }
 
       #expect(try await client.get("http://example.test/").text == "own")
@@ -189,7 +189,7 @@ import Testing
       let client = HTTPClient.onTestClock {
         $0.transport = .stub { _ in .text("x") }
         $0.retry = .backoff()
-        if isAttempt { $0.attemptMiddleware = [failing] } else { $0.middleware = [failing] }
+        if isAttempt { $0.exchangeMiddleware = [failing] } else { $0.middleware = [failing] }
       }
 
       await #expect(throws: Own(number: 7)) { try await client.get("http://example.test/") }
@@ -208,7 +208,7 @@ import Testing
     let client = HTTPClient.onTestClock {
       $0.transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
       $0.middleware = [noting]
-      $0.attemptMiddleware = [noting]
+      $0.exchangeMiddleware = [noting]
     }
 
     _ = try await client.get("http://example.test/", options: .tag("mine"))

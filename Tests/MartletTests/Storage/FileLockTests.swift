@@ -18,7 +18,7 @@ import Testing
         let second = try FileLock(path, patience: 0)
         second.release()
       }
-      #expect(error?.kind == .file && error?.message.contains("another process has held") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("another process has held") == true)
       first.release()
 
       let third = try FileLock(path, patience: 0)
@@ -32,7 +32,7 @@ import Testing
         let lock = try FileLock(path + "/missing/lock", patience: 0)
         lock.release()
       }
-      #expect(error?.kind == .file)
+      #expect(error?.kind == .fileFailed)
     }
   }
 }

@@ -20,7 +20,7 @@ extension ParentFolderCalls {
 
     let error = #expect(throws: HTTPError.self) { try parent.sync() }
 
-    #expect(error?.kind == .file && error?.message.contains("cannot be synced") == true)
+    #expect(error?.kind == .fileFailed && error?.message.contains("cannot be synced") == true)
   }
 
   @Test(arguments: [0, EINVAL, ENOTSUP]) func `tolerates a file system that cannot sync folders`(code: Int32) throws {
@@ -44,7 +44,7 @@ extension ParentFolderCalls {
     try PrivateFile.replace(folder.path("c"), with: Data("new".utf8), isSynced: false, calls: .unopened(code))
 
     for error in [replacing, renaming] {
-      #expect(error?.kind == .file && error?.message.contains("cannot be opened, which syncing a name") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("cannot be opened, which syncing a name") == true)
     }
     #expect(folder.names == ["a", "b", "c"])
     #expect(try folder.contents("a") == Data("old".utf8))

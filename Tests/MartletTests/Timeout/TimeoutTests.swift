@@ -333,7 +333,7 @@ import Testing
 
   // MARK: What ignores cancellation
 
-  enum Place: CaseIterable, Sendable { case transport, body, middleware, attemptMiddleware }
+  enum Place: CaseIterable, Sendable { case transport, body, middleware, exchangeMiddleware }
   enum Way: CaseIterable, Sendable { case awaited, managed, streamed }
 
   @Test(arguments: Place.allCases, Way.allCases)
@@ -360,8 +360,8 @@ import Testing
       case .middleware:
         $0.middleware = [stubborn]
         $0.transport = .stub { _ in .text("late") }
-      case .attemptMiddleware:
-        $0.attemptMiddleware = [stubborn]
+      case .exchangeMiddleware:
+        $0.exchangeMiddleware = [stubborn]
         $0.transport = .stub { _ in .text("late") }
       }
     }

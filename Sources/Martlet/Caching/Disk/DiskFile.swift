@@ -41,7 +41,7 @@ final class DiskFile: Sendable {
     } catch {
       problem = error.text
     }
-    throw HTTPError(.file, "a stored body cannot be read: \(problem)")
+    throw HTTPError(.fileFailed, "a stored body cannot be read: \(problem)")
   }
 
   /// Whether the bytes have the checksum; reads all of them.

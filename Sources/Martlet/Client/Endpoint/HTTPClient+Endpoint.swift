@@ -37,7 +37,7 @@ extension HTTPClient {
   ///   - limit: The maximum number of concurrent requests.
   /// - Returns: The outputs, in the order of the endpoints.
   /// - Throws: The first error.
-  public nonisolated func all<E: Endpoint>(_ endpoints: [E], limit: Int = 16) async throws -> [E.Output] {
+  public nonisolated func sendAll<E: Endpoint>(_ endpoints: [E], limit: Int = 16) async throws -> [E.Output] {
     var outputs = [E.Output?](repeating: nil, count: endpoints.count)
     try await send(endpoints, limit: limit) { index, result in outputs[index] = try result.get() }
     return outputs.compactMap { $0 }

@@ -20,7 +20,7 @@ final class GuardSet: Sendable {
   func admit(_ hop: Hop, _ call: Call) throws -> Hop {
     if !hop.url.isSecure, let problem = hosts?.problem {
       throw HTTPError(
-        .file, "HSTS state for \(hop.url.host) is unavailable: \(problem.message)", request: hop.request)
+        .fileFailed, "HSTS state for \(hop.url.host) is unavailable: \(problem.message)", request: hop.request)
     }
     let admitted = call.settings.upgraded(hop)
     if let refusal = rules.refusal(of: admitted.url) {

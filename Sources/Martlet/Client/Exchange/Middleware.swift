@@ -1,7 +1,7 @@
 /// Intercepts requests and responses, and may change both.
 ///
 /// Middleware in `Configuration.middleware` runs once per call, above redirects and retries; in
-/// `Configuration.attemptMiddleware` it runs once per exchange, below them.
+/// `Configuration.exchangeMiddleware` it runs once per exchange, below them.
 public protocol Middleware: Sendable {
   /// Handles one request.
   ///
@@ -29,14 +29,14 @@ public struct MiddlewareNext: Sendable {
 
   /// Passes a request on.
   ///
-  /// Middleware may call it any number of times, including zero. Cancelling the task that awaits it ends its exchange at
-  /// once, and no other exchange. The end of the request ends all exchanges, even those that tasks of the middleware
+  /// Middleware may call it any number of times, including zero. Cancelling the task that awaits it ends its exchange
+  /// at once, and no other exchange. The end of the request ends all exchanges, even those that tasks of the middleware
   /// still await.
   ///
   /// - Parameter request: The request, which is checked again before it is passed on.
   /// - Returns: The response: its head, and a body that has not been read yet.
-  /// - Throws: ``HTTPError``; of kind ``HTTPError/Kind/unsupported`` after the end of the request; or an error thrown by
-  ///   later middleware.
+  /// - Throws: ``HTTPError``; of kind ``HTTPError/Kind/unsupported`` after the end of the request; or an error thrown
+  ///   by later middleware.
   public func callAsFunction(_ request: HTTPRequest) async throws -> StreamedResponse {
     // Neither a limit nor a cancellation would end another exchange.
     if context.call.stage.isEnded { throw context.call.failure ?? Self.late }

@@ -30,7 +30,7 @@ public struct RequestContext: Sendable {
   var needsHTTP11 = false
   /// Whether to use a new connection, because other requests used up the capacity of the previous ones.
   var needsNewConnection = false
-  var httpVersion: HTTPVersion { needsHTTP11 ? .http1_1 : call.options.httpVersion }
+  var httpVersion: RequestOptions.HTTPVersionPolicy { needsHTTP11 ? .http1_1 : call.options.httpVersion }
 
   private var current: ExchangeControl?
   /// Boxed, because most requests have none of it, and many functions copy their context.

@@ -10,7 +10,7 @@ enum RequestGate {
   ) throws -> (Hop, CallCredential?) {
     do {
       if let problem = settings.problem, settings.isUnread {
-        var error = HTTPError(.file, problem.message, request: asked)
+        var error = HTTPError(.fileFailed, problem.message, request: asked)
         error.isExhaustion = true
         throw error
       }
@@ -130,7 +130,7 @@ extension HTTPRequest {
     var made =
       switch error {
       case .invalid(let input): HTTPError(.invalidRequest, input.message)
-      case .file(let message): HTTPError(.file, message)
+      case .file(let message): HTTPError(.fileFailed, message)
       case .unsupported(let message): HTTPError(.unsupported, message)
       case .used: BodySource.used
       }

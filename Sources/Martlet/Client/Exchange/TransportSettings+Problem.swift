@@ -39,7 +39,9 @@ extension TransportSettings {
   }
 
   /// The error for a setting that the system's loader does not support.
-  func systemLoaderProblem(for request: HTTPRequest, _ version: HTTPVersion, isLimited: Bool) -> HTTPError? {
+  func systemLoaderProblem(for request: HTTPRequest, _ version: RequestOptions.HTTPVersionPolicy, isLimited: Bool)
+    -> HTTPError?
+  {
     let choice = version == .automatic ? nil : "a choice of httpVersion"
     guard let feature = engineFeature ?? choice ?? (isLimited ? "bandwidth limits" : nil) else { return nil }
     return HTTPError(

@@ -91,7 +91,7 @@ final class ClientSettings: Sendable {
     baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)
     limitsLoad = configuration.limitsLoad
-    isAbortAware = (configuration.middleware + configuration.attemptMiddleware).allSatisfy {
+    isAbortAware = (configuration.middleware + configuration.exchangeMiddleware).allSatisfy {
       $0 is any AbortAwareMiddleware
     }
     features = Features(options, limitsLoad: limitsLoad, jar)

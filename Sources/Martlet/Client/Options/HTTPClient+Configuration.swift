@@ -30,8 +30,8 @@ extension HTTPClient {
     ///
     /// A redirect to another origin drops fields whose names suggest a secret, such as `X-Api-Key`, those that
     /// ``redaction`` masks by name, and default ``headers`` of a client with a ``baseURL``. A request to a full URL
-    /// elsewhere has no such default fields. Fields that are named here are sent nevertheless. `Authorization`, `Cookie`
-    /// and `Proxy-Authorization` always stay at their origin.
+    /// elsewhere has no such default fields. Fields that are named here are sent nevertheless. `Authorization`,
+    /// `Cookie` and `Proxy-Authorization` always stay at their origin.
     ///
     /// ```swift
     /// $0.crossOriginHeaders = ["X-Request-Signature"]
@@ -65,7 +65,7 @@ extension HTTPClient {
     public var middleware: [any Middleware] = []
 
     /// Middleware that runs once per exchange: for each attempt, each redirect and each replay after a 401.
-    public var attemptMiddleware: [any Middleware] = []
+    public var exchangeMiddleware: [any Middleware] = []
 
     /// The transport that sends the requests; `.urlSession` by default.
     public var transport: any Transport = .urlSession { didSet { transportIdentity = Self.newIdentity() } }
@@ -180,9 +180,9 @@ extension HTTPClient {
     /// }
     /// ```
     ///
-    /// By default keys are sorted (`.sortedKeys`), so that equal values have equal bytes. Each client has its own encoder,
-    /// initially with the strategies of ``default``. Change it here or in ``HTTPClient/update(_:)``. Do not change the one
-    /// that ``HTTPClient/configuration`` returns: running requests use it.
+    /// By default keys are sorted (`.sortedKeys`), so that equal values have equal bytes. Each client has its own
+    /// encoder, initially with the strategies of ``default``. Change it here or in ``HTTPClient/update(_:)``. Do not
+    /// change the one that ``HTTPClient/configuration`` returns: running requests use it.
     public var encoder = JSONEncoder.standard
 
     /// The decoder of JSON responses, server-sent events and JSON Lines.

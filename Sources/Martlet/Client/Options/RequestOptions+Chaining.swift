@@ -117,9 +117,11 @@ extension RequestOptions {
   }
 
   /// Sets ``httpVersion``.
-  public func httpVersion(_ version: HTTPVersion) -> RequestOptions { with { $0.httpVersion = version } }
+  public func httpVersion(_ version: HTTPVersionPolicy) -> RequestOptions { with { $0.httpVersion = version } }
   /// Options that set ``httpVersion``.
-  public static func httpVersion(_ version: HTTPVersion) -> RequestOptions { RequestOptions().httpVersion(version) }
+  public static func httpVersion(_ version: HTTPVersionPolicy) -> RequestOptions {
+    RequestOptions().httpVersion(version)
+  }
 
   /// Sets ``expectsContinue``.
   public func expectsContinue(_ isOn: Bool) -> RequestOptions { with { $0.expectsContinue = isOn } }

@@ -28,8 +28,8 @@ public struct RequestOptions: Sendable {
 
   /// The priority among the requests that wait for a limit of the client, from -100 to 100; 0 by default.
   ///
-  /// Among those with the highest priority, callers take turns, and each of them gets its oldest request served. A caller
-  /// is what has the same ``tag``, or without a tag the same ``Deadline``. It applies to ``rate`` and
+  /// Among those with the highest priority, callers take turns, and each of them gets its oldest request served. A
+  /// caller is what has the same ``tag``, or without a tag the same ``Deadline``. It applies to ``rate`` and
   /// ``HTTPClient/Configuration/concurrency``; a ``RequestQueue`` has priorities of its own.
   public var priority: Int?
 
@@ -74,19 +74,19 @@ public struct RequestOptions: Sendable {
 
   /// Whether equal concurrent `GET` requests share one response; `true` by default.
   ///
-  /// A `GET` waits for an equal `GET` in progress, whose response is shared if it may be stored. The wait for the head is
-  /// limited to 0.5 seconds, that for a response that will be stored to 10 seconds, and both to half of the request's
-  /// remaining time. After a response that could not be shared, later requests do not wait. A request with credentials,
-  /// conditions or its own range shares nothing.
+  /// A `GET` waits for an equal `GET` in progress, whose response is shared if it may be stored. The wait for the head
+  /// is limited to 0.5 seconds, that for a response that will be stored to 10 seconds, and both to half of the
+  /// request's remaining time. After a response that could not be shared, later requests do not wait. A request with
+  /// credentials, conditions or its own range shares nothing.
   public var coalesces: Bool?
 
   /// Whether bodies are decoded; ``RequestOptions/Decompression/automatic`` by default.
   public var decompression: RequestOptions.Decompression?
 
-  /// The version of HTTP; ``HTTPVersion/automatic`` by default.
+  /// The version of HTTP; ``HTTPVersionPolicy/automatic`` by default.
   ///
   /// Requires the Linux engine; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
-  public var httpVersion: HTTPVersion?
+  public var httpVersion: HTTPVersionPolicy?
 
   /// Whether to send `Expect: 100-continue` and wait before sending the body (RFC 9110 §10.1.1).
   ///
@@ -258,7 +258,7 @@ final class ResolvedOptions: Sendable {
   var coalesces: Bool { source.coalesces ?? true }
   var explains: Bool { source.explains ?? false }
   var timeouts: TimeoutPolicy { source.timeout }
-  var httpVersion: HTTPVersion { source.httpVersion ?? .automatic }
+  var httpVersion: RequestOptions.HTTPVersionPolicy { source.httpVersion ?? .automatic }
   /// `nil` if the body and the server decide.
   var expectsContinue: Bool? { source.expectsContinue }
 
@@ -274,7 +274,7 @@ final class ResolvedOptions: Sendable {
       problem = InvalidInput("cacheFor is \(lifetime); it must not be negative")
     } else {
       let policies = [
-        options.httpVersion?.problem, options.cache?.problem, options.retry?.problem, options.redirects?.problem,
+        options.cache?.problem, options.retry?.problem, options.redirects?.problem,
         options.cookies?.problem, options.hedging?.problem, options.rate?.problem, options.customProblem,
       ]
       problem = policies.lazy.compactMap { $0 }.first.map { InvalidInput($0) }

@@ -55,7 +55,7 @@ struct BodyFile: Sendable {
   }
 
   private static func problem(_ message: String, _ code: Int32? = nil) -> HTTPError {
-    var error = code.map { .file(message, code: $0) } ?? HTTPError(.file, message)
+    var error = code.map { .file(message, code: $0) } ?? HTTPError(.fileFailed, message)
     error.phase = .sending
     error.mayHaveReachedServer = true
     return error

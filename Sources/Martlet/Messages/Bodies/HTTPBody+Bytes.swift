@@ -12,9 +12,10 @@ extension HTTPBody {
   ///
   /// - Parameter limit: The maximum number of bytes; 64 MiB by default.
   /// - Returns: The bytes.
-  /// - Throws: ``HTTPError/Kind/bodyTooLarge`` for a larger body, ``HTTPError/Kind/bodyNotReplayable`` for a stream that
-  ///   can be read only once (see ``collected(upTo:)``), ``HTTPError/Kind/file``, ``HTTPError/Kind/invalidRequest`` for
-  ///   a value that cannot be encoded, the error of a stream, or `CancellationError`.
+  /// - Throws: ``HTTPError/Kind/bodyTooLarge`` for a larger body, ``HTTPError/Kind/bodyNotReplayable`` for a stream
+  ///   that can be read only once (see ``collected(upTo:)``), ``HTTPError/Kind/fileFailed``,
+  ///   ``HTTPError/Kind/invalidRequest`` for a value that cannot be encoded, the error of a stream, or
+  ///   `CancellationError`.
   public func bytes(upTo limit: Int = 64 << 20) async throws -> Data {
     guard isReplayable else {
       throw HTTPError(.bodyNotReplayable, "reading the bytes would use up the body: send collected(upTo:) instead")
@@ -42,8 +43,8 @@ extension HTTPBody {
   ///
   /// - Parameters:
   ///   - limit: The maximum number of bytes.
-  ///   - write: Receives the chunks in order; the next one is read after it has returned. Each chunk except the last has
-  ///     more than 64 KiB, and no chunk is empty.
+  ///   - write: Receives the chunks in order; the next one is read after it has returned. Each chunk except the last
+  ///     has more than 64 KiB, and no chunk is empty.
   /// - Returns: The number of bytes.
   /// - Throws: ``HTTPError/Kind/bodyTooLarge`` for a larger body; before the first chunk if its length is known. The
   ///   errors of ``bytes(upTo:)``, and the error of `write`.

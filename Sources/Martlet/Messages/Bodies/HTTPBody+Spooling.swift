@@ -15,7 +15,7 @@ extension HTTPBody {
   ///   - limit: The maximum number of bytes; 1 GiB by default. A larger body throws ``HTTPError/Kind/bodyTooLarge``,
   ///     and nothing is sent.
   ///   - folder: The folder of the file; `nil` for the system's temporary folder, which may be in memory. A folder that
-  ///     cannot be written to, or a full disk, throws ``HTTPError/Kind/file``.
+  ///     cannot be written to, or a full disk, throws ``HTTPError/Kind/fileFailed``.
   /// - Returns: The body.
   public func spooled(upTo limit: Int64 = 1 << 30, in folder: URL? = nil) -> HTTPBody {
     guard content.needsSpool else { return self }

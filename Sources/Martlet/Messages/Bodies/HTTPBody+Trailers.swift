@@ -14,9 +14,9 @@ extension HTTPBody {
   ///
   /// The names are announced in the `Trailer` field. The body uses the chunked transfer coding (RFC 9112 §7.1),
   /// whatever its length, and the request is sent over HTTP/1.1, because libcurl sends trailers over no other version;
-  /// an https request has its own connection. ``HTTPVersion/http2`` and ``HTTPVersion/http1_0`` throw
-  /// ``HTTPError/Kind/unsupported``; so do the system's loader and `Outbox`. Most servers ignore trailers: check the
-  /// server's documentation.
+  /// an https request has its own connection. ``RequestOptions/HTTPVersionPolicy/http2`` and
+  /// ``RequestOptions/HTTPVersionPolicy/http1_0`` throw ``HTTPError/Kind/unsupported``; so do the system's loader and
+  /// `Outbox`. Most servers ignore trailers: check the server's documentation.
   ///
   /// Names that are not tokens, and names of fields that must not be trailers (framing, routing, request modifiers,
   /// authentication, content format; RFC 9110 §6.5.1), throw ``HTTPError/Kind/invalidRequest`` before anything is sent.

@@ -45,7 +45,7 @@ public struct MultipartForm: Sendable, Hashable {
 
   /// Adds a file, read in chunks while it is sent.
   ///
-  /// A file that does not exist, is not a regular file, or cannot be read throws ``HTTPError/Kind/file`` before
+  /// A file that does not exist, is not a regular file, or cannot be read throws ``HTTPError/Kind/fileFailed`` before
   /// connecting. A file whose length changes while it is sent throws the same error, and the server never receives a
   /// complete request.
   ///

@@ -25,16 +25,6 @@ public struct BandwidthLimit: Sendable, Hashable {
   /// At least 1,024.
   public var up: Int?
 
-  /// Creates a limit for one direction or both.
-  ///
-  /// - Parameters:
-  ///   - down: The maximum rate of response bodies, in bytes per second.
-  ///   - up: The maximum rate of request bodies, in bytes per second.
-  public init(down: Int? = nil, up: Int? = nil) {
-    self.down = down
-    self.up = up
-  }
-
   /// A limit for one direction or both.
   ///
   /// - Parameters:

@@ -6,8 +6,8 @@
 ///
 /// - `http` and `https`: an https URL is reached through a tunnel (`CONNECT`, RFC 9110 §9.3.6), an http URL is
 ///   requested in absolute form (RFC 9112 §3.2.2). The credentials are sent preemptively, as `Basic` (RFC 7617), and to
-///   the proxy only; a proxy that requests Digest gets Digest from then on. See ``OriginPattern/proxy(_:)`` for
-///   credentials that are sent only after a challenge.
+///   the proxy only; a proxy that requests Digest gets Digest from then on. See
+///   ``Authenticators/OriginPattern/proxy(_:)`` for credentials that are sent only after a challenge.
 /// - `socks5` (RFC 1928, RFC 1929): the proxy resolves names, not this machine; `socks5h` means the same.
 ///
 /// The certificate of an `https` proxy is checked against the roots of ``TLSSettings``, even by a client that trusts

@@ -15,8 +15,8 @@ import Synchronization
 /// Any other request with this field throws ``HTTPError/Kind/invalidRequest``, because the server would receive it.
 ///
 /// A proxy that requires authentication gets the credentials of its URL, otherwise those of the authenticator for
-/// ``OriginPattern/proxy(_:)`` or ``OriginPattern/everywhere``. If there are none, or they are rejected, the request
-/// fails with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
+/// ``Authenticators/OriginPattern/proxy(_:)`` or ``Authenticators/OriginPattern/everywhere``. If there are none, or
+/// they are rejected, the request fails with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
 public struct ProxySettings: Sendable {
   enum Rule: Sendable, Equatable {
     case none

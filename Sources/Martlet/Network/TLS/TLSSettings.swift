@@ -14,7 +14,7 @@ public import Foundation
 /// other settings opens its own. Files are read once, when they are named. An invalid file or pin makes every request
 /// throw ``HTTPError/Kind/invalidRequest``, before anything is sent. A server that is not trusted, or that rejects the
 /// client's certificate, is ``HTTPError/Kind/tls``. If a file could not be read for lack of file descriptors or memory,
-/// the next request reads it again, and throws ``HTTPError/Kind/file`` if that fails.
+/// the next request reads it again, and throws ``HTTPError/Kind/fileFailed`` if that fails.
 ///
 /// The settings apply to servers. For the connection to an `https` proxy, only the roots and ``minimumVersion`` apply.
 public struct TLSSettings: Sendable, Hashable {

@@ -92,7 +92,7 @@ extension ClientCore {
         switch error {
         case is CancellationError: throw error
         case let error as DownloadJob.RangeMissing where error.isOfOtherVersion: throw error
-        case let error as HTTPError where error.kind == .file || error.kind == .bodyTooLarge: throw error
+        case let error as HTTPError where error.kind == .fileFailed || error.kind == .bodyTooLarge: throw error
         default: return
         }
       }

@@ -19,7 +19,7 @@ struct DownloadCheck: Sendable {
     var offset: Int64 = 0
     while offset < length {
       let piece = try part.read(at: offset, count: 1 << 20)
-      guard !piece.isEmpty else { throw HTTPError(.file, "the part file got shorter while it was read") }
+      guard !piece.isEmpty else { throw HTTPError(.fileFailed, "the part file got shorter while it was read") }
       hash.update(piece)
       offset += Int64(piece.count)
     }

@@ -30,7 +30,7 @@ struct DownloadDestination: Sendable {
     let facts = DiskCalls.targetFacts(named)
     let isFolder = destination == nil || target.hasDirectoryPath || facts?.isFolder == true
     if let facts, !isFolder, !facts.isFile {
-      throw HTTPError(.file, "\(DiskCalls.shown(named)) is not a plain file")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(named)) is not a plain file")
     }
     // A symbolic link stays, and the file that it names is replaced.
     let targetPath = isFolder ? named : try DiskCalls.resolved(named)
@@ -44,18 +44,19 @@ struct DownloadDestination: Sendable {
     _ = try ParentFolder(of: DiskCalls.join(self.folder, "a"))
     guard isFolder || last.utf8.count <= SafeFilename.maximumBytes else {
       throw HTTPError(
-        .file,
+        .fileFailed,
         "\(DiskCalls.shown(last)) is a name of \(last.utf8.count) bytes; \(SafeFilename.maximumBytes) are the most")
     }
     if facts != nil, !isFolder, overwrite == .fail {
-      throw HTTPError(.file, "\(DiskCalls.shown(named)) is there already")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(named)) is there already")
     }
     let partFolder = options.partFolder.map { Self.path($0.standardizedFileURL) } ?? self.folder
     if options.partFolder != nil {
       try Self.check(partFolder)
       guard DiskCalls.targetFacts(partFolder)?.device == DiskCalls.targetFacts(self.folder)?.device else {
         throw HTTPError(
-          .file, "\(DiskCalls.shown(partFolder)) and \(DiskCalls.shown(self.folder)) are on different file systems")
+          .fileFailed,
+          "\(DiskCalls.shown(partFolder)) and \(DiskCalls.shown(self.folder)) are on different file systems")
       }
     }
     let name: String
@@ -88,10 +89,10 @@ struct DownloadDestination: Sendable {
 
   private static func check(_ folder: String) throws(HTTPError) {
     guard DiskCalls.targetFacts(folder)?.isFolder == true else {
-      throw HTTPError(.file, "the folder \(DiskCalls.shown(folder)) does not exist")
+      throw HTTPError(.fileFailed, "the folder \(DiskCalls.shown(folder)) does not exist")
     }
     guard FileManager.default.isWritableFile(atPath: folder) else {
-      throw HTTPError(.file, "the folder \(DiskCalls.shown(folder)) cannot be written")
+      throw HTTPError(.fileFailed, "the folder \(DiskCalls.shown(folder)) cannot be written")
     }
   }
 

@@ -312,7 +312,7 @@ extension DownloadJob {
         let name = number == 0 ? path : DownloadDestination.numbered(path, number)
         if try part.finish(as: name, isReplacing: place.overwrite == .replace) { return name }
       }
-      throw HTTPError(.file, "\(DiskCalls.shown(path)) is there already")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is there already")
     }
     progress.tellEnd()
     return DownloadedFile(url: URL(filePath: path), byteCount: length, resumedAt: resumedAt, response: response)

@@ -29,7 +29,7 @@ public struct DownloadOptions: Sendable {
   @nonexhaustive public enum Overwrite: Sendable, Hashable {
     /// Replaces it atomically with the complete new file.
     case replace
-    /// Fails the download with ``HTTPError/Kind/file``, before anything is sent if the name is known by then.
+    /// Fails the download with ``HTTPError/Kind/fileFailed``, before anything is sent if the name is known by then.
     case fail
     /// Keeps it, and adds a number to the name of the new file: `report (1).pdf`.
     case rename

@@ -24,7 +24,7 @@ extension HTTPClient {
   ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must return quickly.
   /// - Returns: The file.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/status`` for a status other than 2xx, or one that the request rejects,
-  ///   ``HTTPError/Kind/file`` for a failed file operation, ``HTTPError/Kind/downloadInProgress``,
+  ///   ``HTTPError/Kind/fileFailed`` for a failed file operation, ``HTTPError/Kind/downloadInProgress``,
   ///   ``HTTPError/Kind/checksumMismatch``; `CancellationError`; or an error thrown by middleware.
   @discardableResult
   public nonisolated func download(

@@ -99,13 +99,13 @@ final class PartFile: Sendable {
     switch try PartRecord.read(recordPath(of: path)) {
     case .missing:
       throw HTTPError(
-        .file, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
+        .fileFailed, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
     // The bytes are useless, but ours to drop.
     case .damaged: return nil
     case .found(let record):
       guard record.url == url || resume == .fromAnyURL else {
         throw HTTPError(
-          .file, "\(name) is the beginning of another URL: remove it, or ask for resume: .never or .fromAnyURL")
+          .fileFailed, "\(name) is the beginning of another URL: remove it, or ask for resume: .never or .fromAnyURL")
       }
       return record
     }
@@ -135,7 +135,7 @@ final class PartFile: Sendable {
         withExtendedLifetime(file) { _ = unlink(path) }
       }
     }
-    throw HTTPError(.file, "\(DiskCalls.shown(path)) keeps being replaced; another process may be writing it")
+    throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) keeps being replaced; another process may be writing it")
   }
 
   // MARK: What is there
@@ -224,7 +224,7 @@ final class PartFile: Sendable {
   /// Throws if the file system reports too little room for more bytes.
   func checkRoom(for bytes: Int64) throws(HTTPError) {
     guard bytes > 0, let free = try opened().freeBytes, free < bytes else { return }
-    throw HTTPError(.file, "\(DiskCalls.shown(path)) needs \(bytes) more bytes, and \(free) are free")
+    throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) needs \(bytes) more bytes, and \(free) are free")
   }
 
   /// Reads bytes; returns fewer than requested only at the end.

@@ -20,11 +20,11 @@ public struct UnfinishedDownload: Sendable {
   ///
   /// - Parameter folder: The folder of the destinations, or ``DownloadOptions/partFolder``.
   /// - Returns: The downloads that can be resumed, by name.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the folder cannot be read.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/fileFailed`` if the folder cannot be read.
   public static func all(in folder: URL) throws -> [UnfinishedDownload] {
     let path = folder.path(percentEncoded: false)
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-      throw HTTPError(.file, "the folder \(DiskCalls.shown(path)) cannot be read")
+      throw HTTPError(.fileFailed, "the folder \(DiskCalls.shown(path)) cannot be read")
     }
     return names.sorted().compactMap { name in
       guard name.utf8.suffix(5).elementsEqual(".part".utf8) else { return nil }
@@ -47,7 +47,7 @@ public struct UnfinishedDownload: Sendable {
 
   /// Removes the partial file.
   ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be removed.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/fileFailed`` if it cannot be removed.
   public func discard() throws {
     let path = partFile.path(percentEncoded: false)
     try PrivateFile.remove(path)

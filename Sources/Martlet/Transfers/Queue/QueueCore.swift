@@ -75,7 +75,9 @@ final class QueueCore: CallObserver {
     _ call: Call, priority: Int, after predecessors: [RequestID], _ launch: @escaping @Sendable () -> Void
   ) {
     let problem: HTTPError? = state.withLock { state in
-      guard !state.isFinishing else { return HTTPError(.queue, "the queue is finished and takes no new requests") }
+      guard !state.isFinishing else {
+        return HTTPError(.queueFailed, "the queue is finished and takes no new requests")
+      }
       do throws(QueueTable.Problem) {
         try state.table.add(call.id, host: call.first.url.host, priority: priority, after: predecessors)
       } catch {

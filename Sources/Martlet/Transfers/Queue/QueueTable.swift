@@ -52,9 +52,10 @@ struct QueueTable {
     var error: HTTPError {
       switch self {
       case .unknown(let id):
-        HTTPError(.queue, "request \(id), which it is to come after, is not of this queue, or ended long ago")
-      case .failed(let id): HTTPError(.queue, "request \(id), which it depends on, has failed")
-      case .cycle(let id): HTTPError(.queue, "request \(id) waits for it already, so that neither would ever start")
+        HTTPError(.queueFailed, "request \(id), which it is to come after, is not of this queue, or ended long ago")
+      case .failed(let id): HTTPError(.queueFailed, "request \(id), which it depends on, has failed")
+      case .cycle(let id):
+        HTTPError(.queueFailed, "request \(id) waits for it already, so that neither would ever start")
       }
     }
   }

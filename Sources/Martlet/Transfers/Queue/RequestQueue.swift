@@ -38,8 +38,8 @@ public final class RequestQueue: Sendable {
   ///   - priority: The priority. Requests with a higher priority start first, those with the same priority in the order
   ///     in which they were added.
   ///   - predecessors: The requests of this queue that must have succeeded before. If one fails or is cancelled, this
-  ///     one fails with ``HTTPError/Kind/queue``, and so do those that come after it. Of requests that have ended, only
-  ///     the last 10,000 can be predecessors.
+  ///     one fails with ``HTTPError/Kind/queueFailed``, and so do those that come after it. Of requests that have
+  ///     ended, only the last 10,000 can be predecessors.
   ///   - options: Per-request options.
   /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
@@ -83,10 +83,10 @@ public final class RequestQueue: Sendable {
   ///   - predecessor: The request that comes first.
   ///   - request: The request that comes after it.
   /// - Returns: Whether it waits; `false` if it has started, or the other one has succeeded.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/queue`` if one of them is not in this queue, the first one has
-  ///   failed, or they would wait for each other.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/queueFailed`` if one of them is not in this queue, the first one
+  ///   has failed, or they would wait for each other.
   @discardableResult
-  public func add(_ predecessor: RequestID, before request: RequestID) throws -> Bool {
+  public func addDependency(_ predecessor: RequestID, to request: RequestID) throws -> Bool {
     try core.add(predecessor, before: request)
   }
 
@@ -122,6 +122,7 @@ public final class RequestQueue: Sendable {
 
   /// The events of the requests from now on.
   ///
-  /// The stream ends when all requests have ended, after ``finish()`` or the release of the queue. A reader that falls more than 4,096 events behind loses the oldest ones.
+  /// The stream ends when all requests have ended, after ``finish()`` or the release of the queue. A reader that falls
+  /// more than 4,096 events behind loses the oldest ones.
   public var events: AsyncStream<RequestQueue.Event> { core.events.stream(.bufferingNewest(4096)) }
 }

@@ -49,7 +49,7 @@
         call.decided("guards.refused", message)
         return HTTPError(.refusedByGuard, message, phase: .connecting)
       case .bodyFile(let message):
-        var error = HTTPError(.file, message, phase: .sending)
+        var error = HTTPError(.fileFailed, message, phase: .sending)
         error.mayHaveReachedServer = true
         return error
       case .uploadStopped: return cut("the upload was stopped", .sending)

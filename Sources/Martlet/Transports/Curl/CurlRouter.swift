@@ -103,11 +103,12 @@
 
     /// Checks that connection-based authentication is possible and authenticates the right connection.
     private func check(
-      _ handshake: Handshake, _ version: HTTPVersion, _ proxy: Proxy?, _ request: HTTPRequest, _ origin: Origin
+      _ handshake: Handshake, _ version: RequestOptions.HTTPVersionPolicy, _ proxy: Proxy?, _ request: HTTPRequest,
+      _ origin: Origin
     ) throws {
       guard origin == handshake.origin else {
         let kind = "a request that uses \(handshake.scheme) for \(handshake.origin.host)"
-        throw InvalidInput("attempt middleware changed the origin of \(kind)")
+        throw InvalidInput("exchange middleware changed the origin of \(kind)")
       }
       guard version == .automatic || version == .http1_1 else {
         throw request.unsupported("\(handshake.scheme) requires HTTP/1.1: leave httpVersion at .automatic")
@@ -191,12 +192,12 @@
   }
 
   extension CurlRoute.Version {
-    init(_ version: HTTPVersion) {
+    init(_ version: RequestOptions.HTTPVersionPolicy) {
       switch version {
       case .http1_0: self = .http1_0
       case .http1_1: self = .http1_1
       case .http2PriorKnowledge: self = .priorKnowledge
-      default: self = .automatic
+      case .automatic, .http2: self = .automatic
       }
     }
   }

@@ -42,7 +42,7 @@ extension HTTPClient {
   ///   - file: The file.
   ///   - options: Per-request options, which override those of the `URLRequest`.
   /// - Returns: The body of the response, and the response.
-  /// - Throws: The errors of ``data(for:options:)``, and ``HTTPError/Kind/file``.
+  /// - Throws: The errors of ``data(for:options:)``, and ``HTTPError/Kind/fileFailed``.
   public nonisolated func upload(
     for request: URLRequest, fromFile file: URL, options: RequestOptions = RequestOptions()
   ) async throws -> (Data, HTTPURLResponse) {
@@ -114,7 +114,8 @@ extension HTTPRequest {
   /// | Property | Becomes |
   /// |---|---|
   /// | `url`, `httpMethod`, `allHTTPHeaderFields`, `httpBody` | the request |
-  /// | `cachePolicy` | ``RequestOptions/cache``; the policy that bypasses remote caches adds `Cache-Control: no-cache` |
+  /// | `cachePolicy` | ``RequestOptions/cache``; the policy that bypasses remote caches adds `Cache-Control: no-cache`
+  /// |
   /// | `timeoutInterval` | ``TimeoutPolicy/connect`` and ``TimeoutPolicy/idle``, unless it is the default of 60 s |
   /// | `httpShouldHandleCookies` | `false` is ``CookiePolicy/off`` |
   ///

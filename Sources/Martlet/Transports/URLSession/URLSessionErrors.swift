@@ -45,7 +45,7 @@ enum URLSessionErrors {
     _ error: any Error, phase: HTTPError.Phase, hasHead: Bool, hasMoved: Bool, upload: UploadSource.Problem?
   ) -> HTTPError {
     switch upload {
-    case .file(let message): return made(.file, message, .sending, error, isStale: false)
+    case .file(let message): return made(.fileFailed, message, .sending, error, isStale: false)
     case .repetition where !hasHead:
       let message = "the server closed the connection without an answer, and the request must not be sent twice"
       return made(.connectionLost, message, .waiting, error, isStale: true)

@@ -237,7 +237,7 @@ import Testing
 
     let error = #expect(throws: HTTPError.self) { try shelf.store(.sample(), .sample("a")) }
 
-    #expect(error?.kind == .file)
+    #expect(error?.kind == .fileFailed)
     #expect(error?.message.contains(path) == true)
     #expect(try shelf.record(.sample("a")) == nil)
     #expect(shelf.usage() == (0, 0))

@@ -71,7 +71,7 @@ import Testing
   // S2
   @Test func `rejects calls from the main thread, a task or the engine, and explains why`() async throws {
     func problem(_ isMainThread: Bool, _ isInTask: Bool, _ isInEngine: Bool) -> String? {
-      BlockingClient.problem(isMainThread: isMainThread, isInTask: isInTask, isInEngine: isInEngine)
+      HTTPClient.BlockingClient.problem(isMainThread: isMainThread, isInTask: isInTask, isInEngine: isInEngine)
     }
     #expect(problem(false, false, false) == nil)
     #expect(problem(true, false, false)?.contains("the main thread") == true)

@@ -31,7 +31,7 @@ import Testing
     _ = try await client.send(Forge.GetItem(number: 1))
     _ = try await client.send(Forge.GetUser())
     _ = try? await client.start(Forge.GetItem(number: 404)).value
-    _ = try await client.all([Forge.GetItem(number: 2)])
+    _ = try await client.sendAll([Forge.GetItem(number: 2)])
     let scope = RequestScope(client: client)
     _ = try await scope.start(Forge.GetItem(number: 3)).value
 

@@ -22,7 +22,7 @@ import Testing
   @Test func `all returns the outputs in the order of the endpoints`() async throws {
     let client = HTTPClient.stubbed(Self.backwards(8))
 
-    let texts = try await client.all(Self.items(8), limit: 8)
+    let texts = try await client.sendAll(Self.items(8), limit: 8)
 
     #expect(texts == (0..<8).map { "\($0)" })
   }
@@ -31,7 +31,7 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.stubbed(transport)
 
-    let texts = try await client.all([Forge.GetItem]())
+    let texts = try await client.sendAll([Forge.GetItem]())
     for await _ in client.results([Forge.GetItem]()) { Issue.record("a result of nothing") }
 
     #expect(texts.isEmpty)
@@ -48,7 +48,7 @@ import Testing
       })
     let most = min(count, max(1, limit))
 
-    let asking = Task { try await client.all(Self.items(count), limit: limit) }
+    let asking = Task { try await client.sendAll(Self.items(count), limit: limit) }
     await crowd.waitForArrivals(most)
     await letOthersRun()
     crowd.open()
@@ -68,7 +68,7 @@ import Testing
         return .status(500)
       })
 
-    let error = try await #require(throws: HTTPError.self) { try await client.all(Self.items(10), limit: 4) }
+    let error = try await #require(throws: HTTPError.self) { try await client.sendAll(Self.items(10), limit: 4) }
 
     #expect(error.status == 500)
     #expect(entered.elements.sorted() == [0, 1, 2, 3])
@@ -78,7 +78,7 @@ import Testing
 
   @Test func `cancelling the task cancels all its requests`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() })
-    let asking = Task { try await client.all(Self.items(3)) }
+    let asking = Task { try await client.sendAll(Self.items(3)) }
     await client.wait { client.activity.current.running.count == 3 }
 
     asking.cancel()

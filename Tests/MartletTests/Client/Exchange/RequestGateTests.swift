@@ -8,7 +8,7 @@ import Testing
 /// What does not pass the gate sends no byte.
 @Suite(.hangLimit) struct RequestGateTests {
   /// A way for a request's parts to get in.
-  enum Way: CaseIterable, Sendable { case request, client, middleware, attemptMiddleware, redirect }
+  enum Way: CaseIterable, Sendable { case request, client, middleware, exchangeMiddleware, redirect }
 
   /// Sends a request with something changed, and tells whether it got through.
   private static func passes(
@@ -25,7 +25,7 @@ import Testing
       switch way {
       case .client: $0.headers = changed.headers
       case .middleware: $0.middleware = [.changing(change)]
-      case .attemptMiddleware: $0.attemptMiddleware = [.changing(change)]
+      case .exchangeMiddleware: $0.exchangeMiddleware = [.changing(change)]
       case .redirect: $0.redirects = .ask { _ in .replace(changed) }
       case .request: break
       }
@@ -72,7 +72,7 @@ import Testing
     #expect(await Self.passes(way) { $0.headers["X-A"] = "" })
   }
 
-  @Test(arguments: [Way.request, .middleware, .attemptMiddleware, .redirect])
+  @Test(arguments: [Way.request, .middleware, .exchangeMiddleware, .redirect])
   func `checks every octet of a method`(way: Way) async {
     for scalar in Self.scalars {
       let passes = await Self.passes(way) { $0.method = HTTPMethod("A\(scalar)B") }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [Way.request, .middleware, .attemptMiddleware, .redirect], ["/a", "/a?q=", "/a#f", ""])
+  @Test(arguments: [Way.request, .middleware, .exchangeMiddleware, .redirect], ["/a", "/a?q=", "/a#f", ""])
   func `checks every octet of a URL`(way: Way, place: String) async {
     for scalar in Self.scalars where !place.isEmpty || scalar.value < 0x20 || scalar.value == 0x7F {
       let isControl = scalar.value < 0x20 || scalar.value == 0x7F
@@ -167,7 +167,7 @@ import Testing
         $0.transport = transport
         switch way {
         case .middleware: $0.middleware = [.changing(change)]
-        case .attemptMiddleware: $0.attemptMiddleware = [.changing(change)]
+        case .exchangeMiddleware: $0.exchangeMiddleware = [.changing(change)]
         case .redirect:
           $0.redirects = .ask {
             .replace(.put("http://example.test/b", headers: $0.request.headers, body: .file(file)))
@@ -178,7 +178,7 @@ import Testing
       let error = try await #require(throws: HTTPError.self) {
         try await client.put("http://example.test/a", body: way == .request ? .file(file) : nil)
       }
-      #expect(error.kind == .file)
+      #expect(error.kind == .fileFailed)
       #expect(error.message.contains(file.lastPathComponent))
       #expect(error.description.contains("PUT http://example.test/"))
     }
@@ -226,7 +226,7 @@ import Testing
 
   // MARK: What the gate adds
 
-  @Test(arguments: [Way.request, .middleware, .attemptMiddleware])
+  @Test(arguments: [Way.request, .middleware, .exchangeMiddleware])
   func `rejects a HEAD request with a body`(way: Way) async {
     #expect(await Self.passes(way) { $0.method = .head })
     #expect(await Self.passes(way) { ($0.method, $0.body) = (.post, .text("t")) })

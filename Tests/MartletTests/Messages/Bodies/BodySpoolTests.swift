@@ -225,7 +225,7 @@ import Testing
         .post("http://example.test/", body: Self.stream("x").spooled(in: URL(filePath: "/nonexistent/martlet")))
     }
 
-    #expect(error.kind == .file)
+    #expect(error.kind == .fileFailed)
     #expect(error.message.contains("/nonexistent/martlet"))
   }
 

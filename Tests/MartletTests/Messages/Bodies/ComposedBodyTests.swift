@@ -60,7 +60,7 @@ import Testing
     let client = HTTPClient.onTestClock { $0.transport = transport }
     let missing = URL(filePath: "/nonexistent/martlet")
     for (body, kind) in [
-      (.concatenating([.text("a"), .file(missing)]), .file),
+      (.concatenating([.text("a"), .file(missing)]), .fileFailed),
       (.concatenating([.text("a"), .json([Double.nan])]), .invalidRequest),
       (.concatenating([.text("a"), .text("b").gzipped()]), .invalidRequest),
     ] as [(HTTPBody, HTTPError.Kind)] {
@@ -81,7 +81,7 @@ import Testing
         try await plan.send { piece in count.withLock { $0 += piece.count } }
       }
 
-      #expect(error?.kind == .file)
+      #expect(error?.kind == .fileFailed)
       #expect(error?.message.contains(change < 0 ? "got shorter" : "got longer") == true)
       #expect(error?.message.contains(file.lastPathComponent) == true)
       // Never all of what was announced.

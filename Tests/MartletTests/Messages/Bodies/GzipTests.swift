@@ -125,7 +125,7 @@ import Testing
     let transport = StubTransport(script: [.redirect(to: "/there", status: .seeOther), .text("x")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
-      $0.attemptMiddleware = [.changing { $0.body = $0.body?.gzipped() }]
+      $0.exchangeMiddleware = [.changing { $0.body = $0.body?.gzipped() }]
     }
 
     _ = try await client.post("http://example.test/", body: .data(Data(count: 100_000)))
@@ -147,7 +147,7 @@ import Testing
       try await Self.sent(HTTPBody.file(URL(filePath: "/nonexistent/martlet")).gzipped())
     }
 
-    #expect(error.kind == .file)
+    #expect(error.kind == .fileFailed)
   }
 }
 

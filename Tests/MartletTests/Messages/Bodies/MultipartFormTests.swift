@@ -276,8 +276,8 @@ import Testing
     let third = try await Self.refusal(
       .multipart { $0.add(file: URL(string: "https://a.test/x") ?? missing, for: "f") })
 
-    #expect(first.kind == .file && first.message.contains(missing.lastPathComponent))
-    #expect(second.kind == .file && second.message.contains("not a regular file"))
+    #expect(first.kind == .fileFailed && first.message.contains(missing.lastPathComponent))
+    #expect(second.kind == .fileFailed && second.message.contains("not a regular file"))
     #expect(third.kind == .invalidRequest)
     #expect(HTTPBody.multipart { $0.add(file: missing, for: "f") }.length == nil)
   }

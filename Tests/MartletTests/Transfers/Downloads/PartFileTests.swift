@@ -93,7 +93,7 @@ import Testing
     }
     try part.leave()
 
-    #expect(error?.kind == .file)
+    #expect(error?.kind == .fileFailed)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a.part", "a.part.json"])
     let next = try await folder.open()
     #expect(next.record.written.spans == [0..<10])
@@ -203,7 +203,7 @@ import Testing
     part.close()
 
     let error = await #expect(throws: HTTPError.self) { try await folder.open("https://a.test/b") }
-    #expect(error?.kind == .file)
+    #expect(error?.kind == .fileFailed)
     let other = try await folder.open("https://a.test/b", .fromAnyURL)
     #expect(other.record.written.spans == [0..<10])
   }

@@ -46,7 +46,7 @@ import Testing
       _ = try OutboxJournal(folder.url.appending(path: "d/e"), calls: .unsynced(EIO))
     }
 
-    #expect(error?.kind == .file && error?.message.contains("cannot be synced") == true)
+    #expect(error?.kind == .fileFailed && error?.message.contains("cannot be synced") == true)
   }
 
   @Test(arguments: [EMFILE, ENFILE, EIO, ENOMEM, EACCES])
@@ -57,7 +57,7 @@ import Testing
       open: { isFailing.value ? -code : ParentFolderCalls.system.open($0) }, sync: ParentFolderCalls.system.sync)
     func expectError<R>(_ work: () throws -> R) {
       let error = #expect(throws: HTTPError.self) { _ = try work() }
-      #expect(error?.kind == .file && error?.message.contains("cannot be opened, which syncing a name") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("cannot be opened, which syncing a name") == true)
     }
 
     expectError { try OutboxJournal(folder.url.appending(path: "a/b"), calls: calls) }
@@ -137,7 +137,7 @@ import Testing
         #expect(try journal.catchUp().changes.isEmpty)
         #expect(count < OutboxLine.headLength, "\(count)")
       } catch {
-        #expect(error.kind == .file)
+        #expect(error.kind == .fileFailed)
       }
     }
   }

@@ -115,7 +115,7 @@ extension OutboxLine {
       if case .later(_, let isCounted, _) = OutboxVerdict(error) { isCounted } else { nil }
     }
     #expect(isCounted(HTTPError(.cannotConnect, "x")) == false)
-    #expect(isCounted(HTTPError(.file, "too many open files")) == false)
+    #expect(isCounted(HTTPError(.fileFailed, "too many open files")) == false)
     #expect(isCounted(HTTPError(.timedOut, "x", phase: .connecting)) == false)
     #expect(isCounted(HTTPError(.timedOut, "x", phase: .waiting)) == true)
     #expect(isCounted(HTTPError(.connectionLost, "x", phase: .receiving)) == true)

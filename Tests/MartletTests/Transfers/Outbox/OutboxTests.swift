@@ -242,7 +242,7 @@ import Testing
     #expect(await kind(.post("/relative")) == .invalidRequest)
     #expect(await kind(.post("https://me:secret@api.test/")) == .invalidRequest)
     #expect(await kind(.post("https://api.test/", headers: ["A": "b\r\nc"])) == .invalidRequest)
-    #expect(await kind(.post("https://api.test/", body: .file(folder.url.appending(path: "none")))) == .file)
+    #expect(await kind(.post("https://api.test/", body: .file(folder.url.appending(path: "none")))) == .fileFailed)
     #expect(await kind(.post("https://api.test/", body: .data(Data(count: 300_001)))) == .bodyTooLarge)
     let endless = AsyncStream<Data> { continuation in
       for _ in 0..<100 { continuation.yield(Data(count: 10_000)) }
@@ -253,7 +253,7 @@ import Testing
 
     server.hold(true)
     #expect(await kind(.post("https://api.test/", body: .data(Data(count: 200_000)))) == nil)
-    #expect(await kind(.post("https://api.test/", body: .data(Data(count: 200_000)))) == .queue)
+    #expect(await kind(.post("https://api.test/", body: .data(Data(count: 200_000)))) == .queueFailed)
     #expect(outbox.status.pending == 1)
     server.hold(false)
     await outbox.waitUntilIdle()
@@ -277,13 +277,13 @@ import Testing
     #expect(await kind(folder.url) { $0.maximumDelay = .zero } == .invalidRequest)
     #expect(await kind(folder.url) { $0.maximumAge = .zero } == .invalidRequest)
     #expect(await kind(folder.url) { $0.maximumBytes = 0 } == .invalidRequest)
-    #expect(await kind(try #require(URL(string: "https://a.test/"))) == .file)
+    #expect(await kind(try #require(URL(string: "https://a.test/"))) == .fileFailed)
     try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
     try Data("something else, and long enough to be taken for one".utf8).write(to: folder.journal)
-    #expect(await kind(folder.url) == .file)
+    #expect(await kind(folder.url) == .fileFailed)
     try FileManager.default.removeItem(at: folder.journal)
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.url.path)
-    #expect(await kind(folder.url) == .file)
+    #expect(await kind(folder.url) == .fileFailed)
   }
 
   @Test func `stores streams and files at submission and resends them unchanged`() async throws {
@@ -364,7 +364,8 @@ import Testing
     server.hold(false)
     await client.wait(until: { client.core.work.count == 1 })
     #expect(!standby.status.isSender && standby.status.pending == 5)
-    // It looks at the folder once a second. A child process that has not started its program yet holds the lease longer.
+    // It looks at the folder once a second. A child process that has not started its program yet holds the lease
+    // longer.
     await clock.wait(forSleepers: 1)
     repeat {
       clock.advance(by: .seconds(1))

@@ -74,7 +74,7 @@ import Testing
     await begun.wait(for: 1)
     let next = queue.add(.get("http://a.test/next"))
 
-    #expect(try !queue.add(next.id, before: running.id))
+    #expect(try !queue.addDependency(next.id, to: running.id))
 
     running.cancel()
     await begun.wait(for: 2)

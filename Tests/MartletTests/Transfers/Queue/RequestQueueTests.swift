@@ -170,13 +170,13 @@ import Testing
       chain.append(queue.add(.get("http://a.test/\(index)"), after: [chain[index].id]))
     }
     let other = queue.add(.get("http://a.test/3"))
-    #expect(throws: HTTPError.self) { try queue.add(chain[100].id, before: chain[2].id) }
+    #expect(throws: HTTPError.self) { try queue.addDependency(chain[100].id, to: chain[2].id) }
 
     let summary = await queue.finish()
 
     #expect(summary == RequestQueue.Summary(added: count + 2, succeeded: 1, failed: count + 1))
     let error = await #expect(throws: HTTPError.self) { try await chain[count].value }
-    #expect(error?.kind == .queue && error?.message.contains("has failed") == true)
+    #expect(error?.kind == .queueFailed && error?.message.contains("has failed") == true)
     #expect(try await other.value.text == "xxx")
   }
 
@@ -188,8 +188,8 @@ import Testing
     let last = queue.add(.get("http://a.test/last"), priority: 9)
     let middle = queue.add(.get("http://a.test/middle"), priority: 5)
     let first = queue.add(.get("http://a.test/first"))
-    #expect(try queue.add(middle.id, before: last.id))
-    #expect(try queue.add(first.id, before: middle.id))
+    #expect(try queue.addDependency(middle.id, to: last.id))
+    #expect(try queue.addDependency(first.id, to: middle.id))
     #expect(await queue.finish().succeeded == 3)
     #expect(crowd.names == ["first", "middle", "last"])
   }
@@ -284,7 +284,7 @@ import Testing
     let other = RequestQueue(client: HTTPClient.stubbed(Self.transport(), .cache(.off))).add(.get("http://a.test/1"))
     let stray = queue.add(.get("http://a.test/1"), after: [other.id])
     let error = await #expect(throws: HTTPError.self) { try await stray.value }
-    #expect(error?.kind == .queue && error?.message.contains("is not of this queue") == true)
+    #expect(error?.kind == .queueFailed && error?.message.contains("is not of this queue") == true)
     #expect(await queue.finish() == RequestQueue.Summary())
   }
 
