@@ -73,15 +73,15 @@ final class OutboxCore: ClientWork {
   }
 
   /// Stops starting requests; running ones finish.
-  func beginDraining() { tellLoop { $0.isClosing = true } }
+  func beginDraining() { notifyLoop { $0.isClosing = true } }
 
   /// Stops starting requests, and cancels running ones.
-  func abort() { tellLoop { ($0.isClosing, $0.isAborting) = (true, true) } }
+  func abort() { notifyLoop { ($0.isClosing, $0.isAborting) = (true, true) } }
 
   /// Ends the loop once all requests are delivered, because none can be submitted any more.
-  func release() { tellLoop { $0.isReleased = true } }
+  func release() { notifyLoop { $0.isReleased = true } }
 
-  private func tellLoop(_ change: (inout Shared) -> Void) {
+  private func notifyLoop(_ change: (inout Shared) -> Void) {
     shared.withLock { change(&$0) }
     signal.signal()
   }

@@ -180,7 +180,7 @@ actor OutboxLoop {
         }
       case .change(let change, let done): await perform(change, done)
       case .list(let done): done.resolve(.success(await deadLetters()))
-      case .ended(let entry, let verdict): note(entry, verdict)
+      case .ended(let entry, let verdict): record(entry, verdict)
       case .network(let state):
         network = state
         if state == .connected { table.forgetPauses() }
@@ -289,7 +289,7 @@ actor OutboxLoop {
     }
   }
 
-  private func note(_ entry: OutboxEntry, _ verdict: OutboxVerdict) {
+  private func record(_ entry: OutboxEntry, _ verdict: OutboxVerdict) {
     let now = timeline.now()
     var isFirst = true
     switch verdict {

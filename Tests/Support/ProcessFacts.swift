@@ -86,7 +86,7 @@
   /// Measured numbers, which a run shows whether they are within their bounds or not.
   package enum Figures {
     /// Prints a line; in a child process for ``show(_:)`` of its parent.
-    package static func note(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+    package static func record(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
 
     /// Prints what a child process has noted.
     package static func show(_ child: ExitTest.Result?) {

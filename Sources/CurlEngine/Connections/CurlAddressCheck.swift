@@ -4,7 +4,7 @@ struct CurlAddressCheck {
   private var hasAddress = false
 
   /// Notes an address that is used, or refused for a reason.
-  mutating func note(refusal: String?) {
+  mutating func record(refusal: String?) {
     guard let refusal else { return hasAddress = true }
     if reason == nil { reason = refusal }
   }

@@ -47,7 +47,7 @@ struct ExclusiveConnections {
   }
 
   /// Notes whether a server that could choose HTTP/2 uses HTTP/1.
-  mutating func note(_ origin: Origin, speaksHTTP1: Bool) {
+  mutating func record(_ origin: Origin, speaksHTTP1: Bool) {
     if (http1[origin] ?? false) != speaksHTTP1 { http1[origin] = speaksHTTP1 ? true : nil }
   }
 }

@@ -230,7 +230,7 @@ final class CurlHandle {
     }
     guard !bytes.isEmpty, let transfer else { return false }
     let reason = refusal(bytes)
-    transfer.addresses.note(refusal: reason)
+    transfer.addresses.record(refusal: reason)
     return reason == nil
   }
 
@@ -384,7 +384,7 @@ final class CurlHandle {
     guard let transfer else { return }
     let isSecure = transfer.job.isSecure
     if isSecure, transfer.sharing == .agreed {
-      loop.exclusive.note(transfer.job.origin, speaksHTTP1: transfer.life.isAlone)
+      loop.exclusive.record(transfer.job.origin, speaksHTTP1: transfer.life.isAlone)
     }
     guard !isReused else { return }
     if let alerts, transfer.life.bodyEnd != .connection { martlet_tls_ignore_alerts(alerts.tls) }

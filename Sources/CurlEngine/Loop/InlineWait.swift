@@ -24,13 +24,13 @@ struct InlineWait {
 
   mutating func hasHead(_ transfer: CurlTransfer, at now: @autoclosure () -> Int64) {
     guard since > 0, self.transfer === transfer else { return }
-    pace.note(now() - since)
+    pace.record(now() - since)
     since = 0
   }
 
   /// Notes that the head, or the body after it, did not arrive in time.
   mutating func wasInVain() {
-    pace.note(.max)
+    pace.record(.max)
     since = 0
   }
 

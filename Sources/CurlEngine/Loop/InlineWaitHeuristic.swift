@@ -19,7 +19,7 @@ package struct InlineWaitHeuristic: Sendable {
   package var isQuick: Bool { credit >= Self.price }
 
   /// Notes the time of a response in microseconds, or of a wait without one.
-  package mutating func note(_ time: Int64) {
+  package mutating func record(_ time: Int64) {
     credit = time <= patience ? min(credit + 1, Self.maximumCredit) : max(credit - Self.price, 0)
   }
 }

@@ -166,14 +166,14 @@ package struct ResponseHeadReader {
   private mutating func field(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) {
     if FieldSyntax.isBlank(line[0]) {
       // A folded line continues the one before (RFC 9112 §5.2).
-      guard goOn(with: line) else { throw Problem(message: "the first header line is folded") }
+      guard proceed(with: line) else { throw Problem(message: "the first header line is folded") }
       // If the folded field is the length, it needs a closer look.
       framing.length = nil
       return
     }
     guard let colon = Self.colon(in: line) else { throw Problem(message: "a header line has no name") }
     let value = Self.trimmed(line, from: colon + 1)
-    note(line, colon, value)
+    record(line, colon, value)
     keep(line, colon, value)
   }
 
@@ -182,7 +182,7 @@ package struct ResponseHeadReader {
   /// Reads a line after the body; drops malformed and forbidden fields (RFC 9110 §6.5.1).
   private mutating func trailer(_ line: UnsafeBufferPointer<UInt8>) {
     if FieldSyntax.isBlank(line[0]) {
-      if isKept { _ = goOn(with: line) }
+      if isKept { _ = proceed(with: line) }
       return
     }
     isKept = false
@@ -199,7 +199,7 @@ package struct ResponseHeadReader {
   }
 
   /// Appends a folded line to the previous value, if there is one.
-  private mutating func goOn(with line: UnsafeBufferPointer<UInt8>) -> Bool {
+  private mutating func proceed(with line: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let last = places.indices.last else { return false }
     let more = Self.trimmed(line, from: 0)
     guard !more.isEmpty else { return true }
@@ -221,7 +221,7 @@ package struct ResponseHeadReader {
         valueEnd: Int32(truncatingIfNeeded: start + value.upperBound)))
   }
 
-  private mutating func note(_ line: UnsafeBufferPointer<UInt8>, _ colon: Int, _ value: Range<Int>) {
+  private mutating func record(_ line: UnsafeBufferPointer<UInt8>, _ colon: Int, _ value: Range<Int>) {
     switch colon {
     case 10 where Self.isNamed(line, "keep-alive"): framing.idleTime = IdleTime.announced(line[value])
     case 14 where Self.isNamed(line, "content-length"):

@@ -209,7 +209,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       throttle?.sent(count)
       sink.didSend(count, of: upload.length)
     case .wait: wait(for: .bytes)
-    case .failed(let failure): life.note(failure)
+    case .failed(let failure): life.record(failure)
     }
     return piece
   }
@@ -344,7 +344,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   }
 
   func violate(_ problem: ResponseHeadReader.Problem) {
-    life.note(.violation(problem.message, hasHead: body != nil))
+    life.record(.violation(problem.message, hasHead: body != nil))
   }
 
   /// Continues after the reader has taken the available bytes; returns whether libcurl has to continue.

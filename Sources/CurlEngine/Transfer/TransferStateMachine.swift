@@ -52,7 +52,7 @@ struct TransferStateMachine {
   /// Whether the whole announced body has arrived.
   var isWhole: Bool { expected == received }
 
-  mutating func note(_ problem: CurlFailure) { if self.problem == nil { self.problem = problem } }
+  mutating func record(_ problem: CurlFailure) { if self.problem == nil { self.problem = problem } }
 }
 
 // MARK: The request
@@ -178,7 +178,7 @@ extension TransferStateMachine {
     case .success(false): return .nothing
     case .success(true): break
     case .failure(let violation):
-      note(.violation(violation.message, hasHead: true))
+      record(.violation(violation.message, hasHead: true))
       // Fails now, because the next bytes may take their time while the reader waits.
       if !isLingering, let problem { return .fails(problem) }
     }
@@ -262,7 +262,7 @@ extension TransferStateMachine {
 
   /// Handles the end of the transfer by libcurl, or on its behalf.
   mutating func completed(_ code: CInt, _ seen: CompletionFacts) -> Completion {
-    if code == 0, let early = earlyEnd(seen) { note(early) }
+    if code == 0, let early = earlyEnd(seen) { record(early) }
     // ABORTED_BY_CALLBACK and COULDNT_CONNECT mean that libcurl was denied a second connection.
     let isWithoutConnection = code == 42 || code == 7
     if let undecided = takeUndecided(), code == 0 || isWithoutConnection { return .challenge(undecided) }

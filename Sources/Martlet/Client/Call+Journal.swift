@@ -7,8 +7,8 @@ extension Call: RunningCall {
 
   /// Records a fact, and delivers it to the call's observers and instruments.
   ///
-  /// After the end of the call, nothing is recorded. The method calls no code of the program, because the engine reports
-  /// phases under its lock.
+  /// After the end of the call, nothing is recorded. The method calls no code of the program, because the engine
+  /// reports phases under its lock.
   func report(_ event: CallEvent) {
     switch event {
     case .started: emit(.started)
@@ -20,26 +20,26 @@ extension Call: RunningCall {
       if change(to: .running) { core.activityChanged() }
     case .attempt(let number, let hop):
       emit(.attempt(number: number, hop: hop))
-      tellInstruments(.attempt(number: number, hop: hop))
+      notifyInstruments(.attempt(number: number, hop: hop))
     case .attempted(let attempt, let decision): ended(attempt, decision)
     case .redirected(let redirect, let decisions): followed(redirect, decisions)
     case .upgraded(let host):
       emit(.upgraded(host: host))
-      note(
+      record(
         .init(
           "hsts.upgraded", "the URL was changed to https, because \(host) is a known HSTS host", "RFC 6797 §8.3"))
     case .responded(let scheme, let realm, let party):
       emit(.authenticating(scheme, realm: realm))
-      note(.responded(scheme, realm: realm, party))
-    case .phase(let phase, let exchange): tellInstruments(.phase(phase, exchange: exchange))
+      record(.responded(scheme, realm: realm, party))
+    case .phase(let phase, let exchange): notifyInstruments(.phase(phase, exchange: exchange))
     case .head(let response, let exchange):
       emit(.head(response.status))
-      tellInstruments(.head(InstrumentEvent.Head(response), exchange: exchange))
+      notifyInstruments(.head(InstrumentEvent.Head(response), exchange: exchange))
     case .notCached(let problem):
       emit(.notCached(problem))
       explain(CacheRules.Refusal.failure.decision)
     case .credentialNotStored(let problem): emit(.credentialNotStored(problem))
-    case .decided(let decision): note(decision)
+    case .decided(let decision): record(decision)
     }
   }
 
@@ -63,13 +63,13 @@ extension Call: RunningCall {
   // The functions below are not inlined, because `report` would reserve stack space for all of them.
 
   @inline(never) private func ended(_ attempt: HTTPResponse.Attempt, _ decision: Explanation.Decision?) {
-    if let decision { note(decision) }
+    if let decision { record(decision) }
     state.withLock { $0.attempts.append(attempt) }
     if attempt.delay != nil { emit(.retrying(attempt)) }
   }
 
   @inline(never) private func followed(_ redirect: HTTPResponse.Redirect, _ decisions: [Explanation.Decision]) {
-    for decision in decisions { note(decision) }
+    for decision in decisions { record(decision) }
     state.withLock {
       $0.redirects.append(redirect)
       // Only the attempts at the last hop count.
@@ -78,7 +78,7 @@ extension Call: RunningCall {
     emit(.redirected(redirect))
   }
 
-  @inline(never) private func note(_ decision: Explanation.Decision) {
+  @inline(never) private func record(_ decision: Explanation.Decision) {
     let time = elapsed
     let entry: Explanation.Entry? = state.withLock { state in
       guard !state.stage.isEnded else { return nil }
@@ -91,7 +91,7 @@ extension Call: RunningCall {
       state.explanation?.value.add(entry, limit: limit)
       return entry
     }
-    if let entry { tellInstruments(.decision(entry)) }
+    if let entry { notifyInstruments(.decision(entry)) }
   }
 
   private func change(to stage: RequestEvent.State) -> Bool {

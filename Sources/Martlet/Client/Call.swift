@@ -26,7 +26,7 @@ package final class Call: Watched {
     /// Boxed, because most calls keep none.
     var response: Boxed<HTTPResponse>?
     var ledger = ProgressLedger()
-    var telling = ProgressDelivery()
+    var delivery = ProgressDelivery()
     var history: [RequestEvent] = []
     /// Boxed, because most calls have none.
     var explanation: Boxed<Explanation>?
@@ -212,7 +212,7 @@ package final class Call: Watched {
       return ((state.events, state.progressStreams), state.takeSettled())
     }
     guard let watchers else { return false }
-    tellInstruments(.ended(end, source: source), isLate: true)
+    notifyInstruments(.ended(end, source: source), isLate: true)
     core.leave(self, end)
     watchers.events?.finish(.ended(end))
     watchers.progress?.finish()
@@ -311,9 +311,9 @@ package final class Call: Watched {
       $0.ledger.add(sent: sent, received: received, exchange)
       guard hasListener || $0.hasWatchers, !$0.stage.isEnded else { return false }
       guard let due = $0.ledger.due(sent: sent, received: received, now: now) else { return false }
-      return $0.telling.add(due)
+      return $0.delivery.add(due)
     }
-    if isMine { tellOnQueue() }
+    if isMine { deliverOnQueue() }
   }
 
   /// Counts bytes for the data budget, if there is one.
@@ -322,23 +322,23 @@ package final class Call: Watched {
   }
 
   /// Delivers the last progress before the end of the call is reported.
-  func tellLast(succeeded: Bool) async {
+  func deliverLast(succeeded: Bool) async {
     // Most calls cannot have listeners.
-    if hasListener || isManaged { await tellLastToWatchers(succeeded: succeeded) }
+    if hasListener || isManaged { await deliverLastToWatchers(succeeded: succeeded) }
   }
 
-  private func tellLastToWatchers(succeeded: Bool) async {
+  private func deliverLastToWatchers(succeeded: Bool) async {
     let now = core.timeline.now()
     let isMine: Bool? = state.withLock {
       guard !$0.stage.isEnded, let last = $0.ledger.last(succeeded: succeeded, now: now) else { return nil }
       guard hasListener || $0.hasWatchers else { return nil }
-      return $0.telling.add(last)
+      return $0.delivery.add(last)
     }
     guard let isMine else { return }
     // Otherwise another thread is delivering, and delivers this progress as well.
-    if isMine { tellOnQueue() }
+    if isMine { deliverOnQueue() }
     try? await suspend { continuation in
-      let isDone = state.withLock { !$0.telling.wait(continuation) }
+      let isDone = state.withLock { !$0.delivery.wait(continuation) }
       if isDone { continuation.resume() }
     }
   }
@@ -366,13 +366,13 @@ package final class Call: Watched {
   /// Delivers progress on a queue.
   ///
   /// A closure may block, and all requests of a client share the thread that moves bytes.
-  private func tellOnQueue() { ProgressCallbackQueues.shared.run { self.tell() } }
+  private func deliverOnQueue() { ProgressCallbackQueues.shared.run { self.deliver() } }
 
   /// Delivers pending progress in order and without the lock.
-  private func tell() {
+  private func deliver() {
     while true {
       let (next, watchers) = state.withLock { state in
-        let next = state.telling.next()
+        let next = state.delivery.next()
         // Under the lock, because otherwise a stream that begins now could get newer progress first.
         if let progress = next.0 { state.progressStreams?.yield(progress) }
         return (next, state.progressWatchers)

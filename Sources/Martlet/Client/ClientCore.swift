@@ -113,7 +113,7 @@ package final class ClientCore: Sendable {
       id: id, core: self, settings: settings, first: first, credential: credential, options: resolved,
       endpoint: endpoint, retryOf: retryOf,
       isManaged: isManaged, observer: observer)
-    call.tellInstruments(.began)
+    call.notifyInstruments(.began)
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
       call.place.number = $0.calls.add(call)
@@ -122,7 +122,7 @@ package final class ClientCore: Sendable {
     }
     guard isOpen else {
       let error = HTTPError(.clientClosed, "the client is drained and takes no new requests", request: call.request)
-      call.tellInstruments(.ended(.failed(error), source: nil))
+      call.notifyInstruments(.ended(.failed(error), source: nil))
       throw error
     }
     if call.explains { RequestGate.explain(call) }

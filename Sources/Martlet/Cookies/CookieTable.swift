@@ -57,7 +57,8 @@ struct CookieTable: Sendable {
 
   /// Cookies by a date, and by their insertion if it is the same.
   ///
-  /// The numbers are found once for each cookie: finding them for each comparison takes longer than the rest of the sort.
+  /// The numbers are found once for each cookie: finding them for each comparison takes longer than the rest of the
+  /// sort.
   private func sorted(_ cookies: [Cookie], by date: KeyPath<Cookie, Date>) -> [Cookie] {
     let places = cookies.map { ($0[keyPath: date], numbers[$0.key, default: 0]) }
     return cookies.indices.sorted { places[$0] < places[$1] }.map { cookies[$0] }
@@ -163,7 +164,7 @@ struct CookieTable: Sendable {
   private mutating func store(_ cookie: Cookie, now: Date) {
     guard !cookie.isExpired(now) else {
       remove(cookie.key)
-      if journal != .off { note(Change(key: cookie.key, cookie: nil)) }
+      if journal != .off { record(Change(key: cookie.key, cookie: nil)) }
       return
     }
     var cookie = cookie
@@ -172,14 +173,14 @@ struct CookieTable: Sendable {
       // The cookie keeps its predecessor's position in the sending order.
       cookie.created = predecessor.created
       byDomain[cookie.domain]?[old] = cookie
-      note(cookie, replacing: predecessor)
+      record(cookie, replacing: predecessor)
       for place in places.dropFirst().reversed() { remove(at: place, of: cookie.domain) }
     } else {
       byDomain[cookie.domain, default: []].append(cookie)
       numbers[cookie.key] = nextNumber
       nextNumber += 1
       count += 1
-      note(cookie, replacing: nil)
+      record(cookie, replacing: nil)
       evict(from: cookie.domain, cookie.partition, now: now)
     }
   }
@@ -217,7 +218,7 @@ struct CookieTable: Sendable {
   /// Records changes again that could not be saved; later changes take precedence.
   mutating func restore(_ earlier: [Change]) {
     let later = takeChanges()
-    for change in earlier + later { note(change) }
+    for change in earlier + later { record(change) }
     // Bounds the memory if the file can never be written.
     if noted.count > 2 * Self.maximumCount { noted = noted.filter { $0.value.change.cookie != nil } }
   }
@@ -245,18 +246,18 @@ struct CookieTable: Sendable {
     if byDomain[domain]?.isEmpty == true { byDomain[domain] = nil }
     numbers[removed.key] = nil
     count -= 1
-    if journal.keeps(removed) { note(Change(key: removed.key, cookie: nil)) }
+    if journal.keeps(removed) { record(Change(key: removed.key, cookie: nil)) }
   }
 
-  private mutating func note(_ cookie: Cookie, replacing predecessor: Cookie?) {
+  private mutating func record(_ cookie: Cookie, replacing predecessor: Cookie?) {
     if journal.keeps(cookie) {
-      note(Change(key: cookie.key, cookie: cookie))
+      record(Change(key: cookie.key, cookie: cookie))
     } else if let predecessor, journal.keeps(predecessor) {
-      note(Change(key: cookie.key, cookie: nil))
+      record(Change(key: cookie.key, cookie: nil))
     }
   }
 
-  private mutating func note(_ change: Change) {
+  private mutating func record(_ change: Change) {
     noted[change.key] = (nextPlace, change)
     nextPlace += 1
   }

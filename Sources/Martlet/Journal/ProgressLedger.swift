@@ -60,17 +60,17 @@ struct ProgressLedger: Sendable {
       meteredFrom = now
     }
     if let told, now - told < Self.pause { return nil }
-    return tell(now)
+    return deliver(now)
   }
 
   /// The last progress to report; `nil` if the call failed and nothing has moved since the last report.
   mutating func last(succeeded: Bool, now: Duration) -> TransferProgress? {
     guard succeeded || isUntold, !progress.isFinished else { return nil }
     progress.isFinished = succeeded
-    return tell(now)
+    return deliver(now)
   }
 
-  private mutating func tell(_ now: Duration) -> TransferProgress {
+  private mutating func deliver(_ now: Duration) -> TransferProgress {
     told = now
     isUntold = false
     progress.keepFractions()

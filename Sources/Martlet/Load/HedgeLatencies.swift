@@ -13,7 +13,7 @@ final class HedgeLog: Sendable {
     latencies.withLock { ($0.delay(percentile).map { max($0, HedgeLatencies.shortestDelay) }, $0.count) }
   }
 
-  func note(_ latency: Duration) { latencies.withLock { $0.add(latency) } }
+  func record(_ latency: Duration) { latencies.withLock { $0.add(latency) } }
 }
 
 /// The latencies of the requests of one endpoint to one origin, as a histogram.

@@ -130,13 +130,13 @@ public struct RetryPolicy: Sendable {
   ) -> Decision {
     guard outcome.isFailure else { return .ended(Self.outcome) }
     guard attempt < maximumAttempts else { return .ended(exhausted) }
-    let wish = wish(after: attempt, outcome: outcome, now: now, random: random)
-    guard case .repeated = wish else { return wish }
+    let proposal = proposal(after: attempt, outcome: outcome, now: now, random: random)
+    guard case .repeated = proposal else { return proposal }
     guard request.isUsable else { return .refused(.bodyNotReplayable) }
     guard isIdempotent || outcome.error?.mayHaveReachedServer == false else {
       return .refused(.notIdempotent(request.method))
     }
-    return wish
+    return proposal
   }
 
   /// The reason why no attempt is left.
@@ -147,7 +147,7 @@ public struct RetryPolicy: Sendable {
   }
 
   /// The decision of the rule alone, for a request that may be repeated.
-  private func wish(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Decision {
+  private func proposal(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Decision {
     switch rule {
     case .none: return .ended(Self.isOff)
     case .standard:

@@ -66,7 +66,7 @@ struct AuthStage: Stage {
         return response
       }
       sent = newer
-      try await goOn(with: sent, hop.request, &response, visit, call)
+      try await proceed(with: sent, hop.request, &response, visit, call)
     }
   }
 
@@ -113,7 +113,7 @@ struct AuthStage: Stage {
   }
 
   /// Reports that the request is sent again; throws `bodyNotReplayable` if it cannot be.
-  @inline(never) private func goOn(
+  @inline(never) private func proceed(
     with sent: AuthSession.Sent, _ request: HTTPRequest, _ response: inout StreamedResponse,
     _ visit: AuthSession.Target, _ call: Call
   ) async throws {

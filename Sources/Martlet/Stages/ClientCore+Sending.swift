@@ -129,7 +129,7 @@ extension ClientCore {
   ) async throws -> R {
     do {
       let (result, response, status, source) = try await work()
-      await call.tellLast(succeeded: true)
+      await call.deliverLast(succeeded: true)
       guard call.finish(.succeeded(status), response: response, source: source) else {
         throw call.failure ?? CancellationError()
       }
@@ -229,7 +229,7 @@ extension Call {
   /// Returns the error to throw.
   func failed(with error: any Error) async -> any Error {
     let completed = complete(error)
-    await tellLast(succeeded: false)
+    await deliverLast(succeeded: false)
     let response = (completed as? HTTPError)?.response
     if finish(.failed(completed), response: response, source: response?.source) { return completed }
     return failure ?? completed

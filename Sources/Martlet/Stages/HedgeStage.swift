@@ -227,7 +227,7 @@ final class HedgeRace: Watched {
     guard let log, let since = primary.control?.networkStart else { return }
     // A cancelled exchange would have taken longer.
     if case .failure = first, !primary.isLost { return }
-    log.note(call.core.timeline.now() - since)
+    log.record(call.core.timeline.now() - since)
   }
 
   /// The response to use, of two of which the first one is not usable.

@@ -53,7 +53,7 @@ struct ProxyAuthStage: Stage {
         refused.use.onOutcome(false)
       }
       let isLast = exchanges >= AuthStage.maximumExchanges
-      try await Self.goOn(with: hop.request, after: refused, uses, isLast: isLast, exchange)
+      try await Self.proceed(with: hop.request, after: refused, uses, isLast: isLast, exchange)
     }
   }
 
@@ -77,7 +77,7 @@ struct ProxyAuthStage: Stage {
   }
 
   /// Chooses credentials for the next attempt; throws the proxy's rejection if there are none.
-  @inline(never) private static func goOn(
+  @inline(never) private static func proceed(
     with request: HTTPRequest, after refused: Refused, _ uses: [AuthenticationScheme: Int], isLast: Bool,
     _ exchange: ProxyExchange
   ) async throws {

@@ -9,11 +9,11 @@ public func onFileQueue<T: Sendable, Failure: Error>(
   let result: Result<T, Failure> = await withCheckedContinuation { continuation in
     queue.async {
       let result = Result { () throws(Failure) in try work() }
-      handover.note()
+      handover.record()
       continuation.resume(returning: result)
     }
   }
-  handover.note()
+  handover.record()
   return try result.get()
 }
 
@@ -23,8 +23,8 @@ public func onFileQueue<T: Sendable, Failure: Error>(
 private final class Handover: Sendable {
   #if DEBUG
     private let lock = Locked(())
-    func note() { lock.withLock { _ in } }
+    func record() { lock.withLock { _ in } }
   #else
-    func note() {}
+    func record() {}
   #endif
 }

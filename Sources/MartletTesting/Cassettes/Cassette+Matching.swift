@@ -54,20 +54,20 @@ extension Cassette {
     /// The words are made for the nearest entry only: each entry of a file is compared.
     static func difference(_ asked: HARKey, _ found: HARKey) -> (weight: Int, text: () -> String) {
       var (weight, texts) = (0, [() -> String]())
-      func note(_ isEqual: Bool, _ cost: Int, _ text: @autoclosure @escaping () -> String) {
+      func record(_ isEqual: Bool, _ cost: Int, _ text: @autoclosure @escaping () -> String) {
         guard !isEqual else { return }
         weight += cost
         texts.append(text)
       }
-      note(asked.path == found.path, 8, "the path is '\(asked.path)' instead of '\(found.path)'")
-      note(asked.origin == found.origin, 6, "the origin is '\(asked.origin)' instead of '\(found.origin)'")
-      note(asked.method == found.method, 4, "the method is \(asked.method) instead of \(found.method)")
-      note(asked.query == found.query, 2, "the query is \(text(asked.query)) instead of \(text(found.query))")
+      record(asked.path == found.path, 8, "the path is '\(asked.path)' instead of '\(found.path)'")
+      record(asked.origin == found.origin, 6, "the origin is '\(asked.origin)' instead of '\(found.origin)'")
+      record(asked.method == found.method, 4, "the method is \(asked.method) instead of \(found.method)")
+      record(asked.query == found.query, 2, "the query is \(text(asked.query)) instead of \(text(found.query))")
       for name in Set(asked.headers.keys).union(found.headers.keys).sorted() {
         let (one, other) = (asked.headers[name], found.headers[name])
-        note(one == other, 2, "the field '\(name)' is \(text(one)) instead of \(text(other))")
+        record(one == other, 2, "the field '\(name)' is \(text(one)) instead of \(text(other))")
       }
-      note(asked.body == found.body, 1, difference(asked.body, found.body))
+      record(asked.body == found.body, 1, difference(asked.body, found.body))
       return (weight, { [texts] in texts.map { $0() }.joined(separator: ", ") })
     }
 

@@ -289,7 +289,7 @@ extension ServerConnection {
       self.exchange?.closesAfterwards = true
       return
     }
-    giveUpExchange()
+    abandonExchange()
     let message = MockResponse.Message(
       status: 400, headers: [.init("Connection", "close")], body: .data(Data("\(reason)\n".utf8)))
     writer.load([.message(message), .cut])
@@ -409,7 +409,7 @@ extension ServerConnection {
   }
 
   /// Records the end of a request that gets no more of a response.
-  private func giveUpExchange() {
+  private func abandonExchange() {
     guard let exchange else { return }
     if !exchange.request.isComplete { record() }
     if !exchange.isAnswered { core.journal.withLock { $0.ended() } }
@@ -425,7 +425,7 @@ extension ServerConnection {
   /// Closes with FIN: sent bytes arrive, then the end.
   private func cut(now: ContinuousClock.Instant) {
     let isBodyUnread = exchange.map { !$0.request.isComplete } ?? false
-    giveUpExchange()
+    abandonExchange()
     Sockets.finishSending(socket)
     guard isBodyUnread || isRefused, !hasEnded else {
       drain()
@@ -451,7 +451,7 @@ extension ServerConnection {
   func close(isDisconnect: Bool = false, resetting: Bool = false) {
     guard !isClosed else { return }
     isClosed = true
-    giveUpExchange()
+    abandonExchange()
     core.journal.withLock { $0.closed(isDisconnect: isDisconnect) }
     if resetting { Sockets.reset(socket) } else { Sockets.close(socket) }
   }

@@ -113,7 +113,7 @@
       helper, configuration, password, latin_password, certificate, key, log = sys.argv[1:]
       numbers, lock, log = itertools.count(1), threading.Lock(), open(log, "w")
 
-      def tell(fact):
+      def deliver(fact):
           with lock:
               print(json.dumps(fact), file=log, flush=True)
 
@@ -169,7 +169,7 @@
                       self.end_helper()
                       if answer == "AF" and text in ["CORP\\ada", "CORP\\bob", "\\ada"]:
                           self.user = text
-              tell({"connection": self.number, "method": self.command, "path": self.path, "size": size,
+              deliver({"connection": self.number, "method": self.command, "path": self.path, "size": size,
                     "step": step, "user": self.user})
               text = f"{self.user} {size}" if self.user else "who are you?"
               self.send_response(200 if self.user else 401)
@@ -197,7 +197,7 @@
       context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
       context.load_cert_chain(certificate, key)
       threading.Thread(target=secure.serve_forever, daemon=True).start()
-      tell({"http": plain.server_port, "https": secure.server_port})
+      deliver({"http": plain.server_port, "https": secure.server_port})
       plain.serve_forever()
       """#
   }

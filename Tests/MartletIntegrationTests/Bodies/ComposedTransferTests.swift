@@ -102,7 +102,7 @@
         let more = try await ProcessFacts.peakGrowth {
           _ = try await client.post(RequestTarget(server.url), body: Self.form(file))
         }
-        Figures.note("a form of \(size / 1_000_000) MB on \(lane): \(more >> 10) KiB more")
+        Figures.record("a form of \(size / 1_000_000) MB on \(lane): \(more >> 10) KiB more")
         #expect(server.requests.last?.bodyLength == Self.expected(Data()).count + size)
         #expect(isSanitized || more < 16 << 20)
         server.stop()

@@ -168,7 +168,7 @@
       let expectations = CurlExpectations()
 
       for port in 0..<(CurlExpectations.maximumOrigins * 3) {
-        expectations.note(Origin(scheme: "http", host: "a.test", port: port))
+        expectations.record(Origin(scheme: "http", host: "a.test", port: port))
       }
 
       #expect(expectations.count == CurlExpectations.maximumOrigins)

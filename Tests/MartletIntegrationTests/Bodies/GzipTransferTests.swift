@@ -99,7 +99,7 @@
           _ = try await client.post(RequestTarget(server.url), body: .file(file).gzipped())
         }
         let time = Figures.milliseconds(ContinuousClock.now - start)
-        Figures.note("\(size >> 20) MiB gzipped on \(lane): \(more >> 10) KiB more, \(time)")
+        Figures.record("\(size >> 20) MiB gzipped on \(lane): \(more >> 10) KiB more, \(time)")
         #expect(server.requests.last?.isComplete == true)
         #expect((size / 2_000..<size / 50).contains(server.requests.last?.bodyLength ?? 0))
         #expect(isSanitized || more < 16 << 20)

@@ -166,7 +166,7 @@
         await #expect(throws: TimedOut.self) { try await client.get(RequestTarget(silent.url)) }
         times.append(ContinuousClock.now - start)
       }
-      Figures.note("50 ms around next (\(lane)): \(times.median.map { Figures.milliseconds($0) } ?? "never")")
+      Figures.record("50 ms around next (\(lane)): \(times.median.map { Figures.milliseconds($0) } ?? "never")")
       #expect(times.min() ?? .zero >= .milliseconds(50))
       #expect(await becomes { silent.openConnections == 0 && client.core.entryCount == 0 })
     }

@@ -326,7 +326,7 @@ import Testing
         #expect(value >= completed, "round \(round)")
         last = value
       }
-      Figures.note("cookies: killed \(count) times, \(inside) of them while the new file was written; \(last) saves")
+      Figures.record("cookies: killed \(count) times, \(inside) of them while the new file was written; \(last) saves")
       // How many depends on the machine.
       #expect(!Stress.isOn || last > count / 40)
     }

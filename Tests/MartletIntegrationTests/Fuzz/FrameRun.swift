@@ -61,7 +61,7 @@
       let tally = tally.withLock { $0 }
       let ends = tally.ends.sorted { $0.value > $1.value }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
       let peak = ProcessFacts.peakBytes
-      Figures.note(
+      Figures.record(
         "frames \(task.lane): \(task.count) sequences in \((ContinuousClock.now - start) / .seconds(1)) s: \(ends); "
           + "slowest \(Figures.milliseconds(tally.slowest)), peak \(peak >> 10) KiB")
       for wrong in tally.wrong.prefix(10) { Issue.record("\(wrong)") }

@@ -60,7 +60,7 @@
       let tally = tally.withLock { $0 }
       let ends = tally.ends.sorted { $0.value > $1.value }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
       let grown = ProcessFacts.residentBytes - memory
-      Figures.note(
+      Figures.record(
         "fuzz \(lane): \(count) mutants in \((ContinuousClock.now - start) / .seconds(1)) s: \(ends); "
           + "slowest \(Figures.milliseconds(tally.slowest)), \(grown >> 10) KiB more, peak \(ProcessFacts.peakBytes >> 10) KiB"
       )
@@ -156,7 +156,7 @@
         }
         for number in late {
           let text = Mutant(seed: seed, number: number).description
-          Figures.note("hangs: mutant \(number) of seed \(seed): \(text)")
+          Figures.record("hangs: mutant \(number) of seed \(seed): \(text)")
           Issue.record("mutant \(number) hangs")
         }
         if !late.isEmpty { client.cancelAll() }

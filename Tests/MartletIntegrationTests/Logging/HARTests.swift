@@ -92,7 +92,7 @@
         most = max(most, entries.count)
         for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
       }
-      Figures.note("HAR: killed \(count) times, at most with \(most) entries")
+      Figures.record("HAR: killed \(count) times, at most with \(most) entries")
     }
 
     @Test func `a program that ends by itself loses nothing and leaves no copy`() async throws {

@@ -38,7 +38,7 @@
             if let closed = sample.closed { closes.append(closed) } else if scene.isClosed != nil { break }
           }
           let close = scene.isClosed == nil ? "none" : closes.median.map { Figures.milliseconds($0) } ?? "never"
-          Figures.note(
+          Figures.record(
             "cancel \(phase) (\(lane), \(way)): return \(returns.median.map { Figures.milliseconds($0) } ?? "never"), "
               + "close \(close)" + (missed > 0 ? ", \(missed) of \(count) had ended before" : ""))
           // A name may turn out unknown before anybody can cancel.
@@ -85,7 +85,8 @@
       guard isReached else {
         let now = scene.client.activity.current
         if phase != .resolving { Issue.record("\(phase) has not begun") }
-        Figures.note("\(phase), \(way): \(now.running.count) run, \(now.waiting.count) wait; \(signs.withLock { $0 })")
+        Figures.record(
+          "\(phase), \(way): \(now.running.count) run, \(now.waiting.count) wait; \(signs.withLock { $0 })")
         cancel()
         _ = await caller.value
         return CancelSample(hasBegun: phase == .resolving)

@@ -6,7 +6,8 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// Our parser of URLs and libcurl's never see two different hosts in one text: that would be a way around every check.
+  /// Our parser of URLs and libcurl's never see two different hosts in one text: that would be a way around every
+  /// check.
   @Suite(.hangLimit) struct URLDifferenceTests {
     /// What libcurl's own parser says (`curl_url`), asked for directly.
     private struct Peer {
@@ -94,7 +95,7 @@
     @Test func `Martlet and libcurl parse the same host and port, or one rejects the URL`() throws {
       let peer = try Peer()
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
-      Figures.note("URLs: MARTLET_FUZZ_SEED=\(seed)")
+      Figures.record("URLs: MARTLET_FUZZ_SEED=\(seed)")
       var random = SeededGenerator(seed: UInt64(bitPattern: Int64(seed)))
       var agreed = 0
       var refused = 0

@@ -30,7 +30,7 @@
         try await Task.sleep(for: .seconds(2))
         let spent = ProcessFacts.processorTime - before
 
-        Figures.note("waiting (\(lane)): 100 requests cost \(Figures.milliseconds(spent)) of a core in 2 s")
+        Figures.record("waiting (\(lane)): 100 requests cost \(Figures.milliseconds(spent)) of a core in 2 s")
         #expect(handles.allSatisfy { $0.isAlive })
         #expect(isSanitized || spent < .milliseconds(20))
         client.cancelAll()
@@ -58,7 +58,7 @@
         try await Task.sleep(for: .seconds(1))
         let each = (ProcessFacts.residentBytes - memory) / 1_000
 
-        Figures.note("waiting (\(lane)): each of 1,000 requests takes \(each) bytes")
+        Figures.record("waiting (\(lane)): each of 1,000 requests takes \(each) bytes")
         #expect(handles.allSatisfy { $0.isAlive })
         // Without optimisation.
         #expect(isSanitized || each < 96 << 10)
@@ -86,7 +86,7 @@
         try await Task.sleep(for: .milliseconds(500))
         let each = (ProcessFacts.residentBytes - memory) / 64
 
-        Figures.note("idle (\(lane)): each of 64 clients takes \(each) bytes")
+        Figures.record("idle (\(lane)): each of 64 clients takes \(each) bytes")
         // With the stack of its thread, and without optimisation.
         #expect(isSanitized || each < 192 << 10)
         #expect(clients.count == 72)

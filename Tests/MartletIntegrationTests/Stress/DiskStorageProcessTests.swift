@@ -65,7 +65,7 @@
       }
 
       let left = Self.sizes(path).temporaries
-      Figures.note(
+      Figures.record(
         "cache: killed \(count) times in \(Figures.milliseconds(ContinuousClock.now - start)), \(left) of them while a "
           + "file was written; \(found) records found")
       // All but those that were killed before their first record.
@@ -122,7 +122,7 @@
                   [path = path as String, limit = limit as Int, seconds = seconds as Int] in
                   let (stored, found, fault) = ShelfWorkload.hammer(
                     DiskStorage(path: path, limit: Int64(limit)), keys: 600, for: .seconds(seconds), atLeast: 51)
-                  Figures.note(
+                  Figures.record(
                     "cache: one of two processes stored \(stored) and found \(found); \(fault ?? "all right")")
                   #expect(fault == nil)
                   #expect(stored > 50 && found > 50)
@@ -139,7 +139,7 @@
       // only some time later.
       #expect(!Stress.isOn || most.withLock { $0 } <= limit + limit / 2)
       let bytes = Self.sizes(path).bytes
-      Figures.note("cache: at most \(bytes) bytes of \(limit)")
+      Figures.record("cache: at most \(bytes) bytes of \(limit)")
       #expect(bytes <= limit + limit / 10)
       #expect(!Stress.isOn || bytes > limit / 2)
       let shelf = DiskStorage(path: path, limit: Int64(limit))
@@ -252,7 +252,7 @@
         let grown = ProcessFacts.residentBytes - memory
         for number in 0..<1000 { #expect(try shelf.record(ShelfWorkload.key(number)) != nil) }
         let read = ContinuousClock.now
-        Figures.note(
+        Figures.record(
           "cache: \(count) records are opened in \(Figures.milliseconds(opened - start)) and \(grown >> 10) KiB; "
             + "1000 are read in \(Figures.milliseconds(read - opened))")
         #expect(grown < 64 << 20)

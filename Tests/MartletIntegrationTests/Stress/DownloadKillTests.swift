@@ -70,7 +70,7 @@
 
       #expect(try Data(contentsOf: URL(filePath: path)) == (changes ? other : bytes))
       #expect(folder.names == ["file"])
-      Figures.note(
+      Figures.record(
         "download (\(segments) at once\(changes ? ", changed midway" : "")): killed \(killed) times, further on after "
           + "\(goneOn) of them; \(server.sent) bytes sent for a file of \(bytes.count), \(sent) before the last run")
       // How many depends on the machine.
@@ -144,7 +144,7 @@
         }
 
         let peak = (most.withLock { $0 } - before) >> 10
-        Figures.note(
+        Figures.record(
           "download (\(lane)): \(megabytes) MiB in \(Figures.milliseconds(ContinuousClock.now - start)), at most \(peak) KiB "
             + "more than idle")
         #expect(done.byteCount == Int64(megabytes) << 20)

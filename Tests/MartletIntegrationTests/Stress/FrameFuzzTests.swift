@@ -22,7 +22,7 @@
       let task = FrameRun.Order(
         lane: lane, seed: UInt64(bitPattern: Int64(seed)), count: all / Lane.engines.count, hostile: hostile.url,
         ending: ending.url, healthy: healthy.url, root: authority.root, journal: journal.path)
-      Figures.note("frames \(lane): MARTLET_FUZZ_SEED=\(seed), \(task.count) sequences")
+      Figures.record("frames \(lane): MARTLET_FUZZ_SEED=\(seed), \(task.count) sequences")
 
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [task = task as FrameRun.Order] in

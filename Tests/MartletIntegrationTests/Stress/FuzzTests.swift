@@ -12,7 +12,7 @@
     func `any bytes end in a response or an HTTPError`(_ lane: Lane) async throws {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       let count = (Figures.setting("MARTLET_FUZZ_COUNT") ?? (Stress.count(500, full: 50_000))) / Lane.engines.count
-      Figures.note("fuzz \(lane): MARTLET_FUZZ_SEED=\(seed), \(count) mutants")
+      Figures.record("fuzz \(lane): MARTLET_FUZZ_SEED=\(seed), \(count) mutants")
       let folder = try TemporaryFolder()
       defer { folder.remove() }
       let journal = try folder.write(Data(count: FuzzRun.workers * 8), to: "journal")

@@ -7,7 +7,8 @@
 
   /// Many requests of all kinds leave neither descriptors nor threads nor memory behind.
   ///
-  /// `MARTLET_LEAK_COUNT` is the number of requests over all lanes: 100,000 of them are the promise, fewer are made in every run.
+  /// `MARTLET_LEAK_COUNT` is the number of requests over all lanes: 100,000 of them are the promise, fewer are made in
+  /// every run.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct LeakTests {
     @Test(arguments: Lane.engines)
     func `answered, redirected, reset and cancelled requests leak no resources`(_ lane: Lane) async throws {
@@ -37,7 +38,7 @@
           memory.append(after.residentBytes)
         }
 
-        Figures.note(
+        Figures.record(
           "leaks (\(lane)): \(count) requests in \(Figures.milliseconds(ContinuousClock.now - start)); KiB more than after "
             + "the first \(warm): \(memory.dropFirst().map { ($0 - before.residentBytes) >> 10 }); descriptors "
             + "\(before.descriptors) to \(after.descriptors), threads \(before.threads) to \(after.threads)")

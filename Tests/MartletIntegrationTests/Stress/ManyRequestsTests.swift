@@ -34,11 +34,11 @@
           #expect(haveArrived)
           guard haveArrived else {
             let now = client.activity.current
-            Figures.note(
+            Figures.record(
               "of \(count) (\(way)) \(server.requests.count) have arrived on \(server.openConnections) connections, "
                 + "\(now.running.count) run, \(now.waiting.count) wait")
             client.cancelAll()
-            for caller in callers.prefix(3) { Figures.note("\(await caller.result)") }
+            for caller in callers.prefix(3) { Figures.record("\(await caller.result)") }
             continue
           }
           let start = ContinuousClock.now
@@ -48,7 +48,7 @@
           #expect(await server.waitForOpenConnections(atMost: 0))
           let closed = ContinuousClock.now - start
 
-          Figures.note(
+          Figures.record(
             "cancel \(count) in flight (\(lane), \(way)): all returned after \(Figures.milliseconds(returned)), "
               + "all sockets closed after \(Figures.milliseconds(closed))")
           #expect(!Stress.isOn || isSanitized || (returned < .seconds(1) && closed < .seconds(5)))
@@ -85,7 +85,7 @@
         }
         let count = try await restarts
 
-        Figures.note(
+        Figures.record(
           "restarts (\(lane)): \(count) while \(Restarts.count) at a time made \(ends.values.reduce(0, +)) requests in "
             + "\(Figures.milliseconds(ContinuousClock.now - start)): \(ends.sorted { $0.value > $1.value })")
         let known = ["right", "cancelled", "connectionLost", "cannotConnect"]

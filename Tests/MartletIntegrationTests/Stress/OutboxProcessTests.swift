@@ -93,7 +93,7 @@
 
       let safe = String(decoding: (try? folder.contents("safe")) ?? Data(), as: UTF8.self).split(separator: "\n")
       let applied = server.applied
-      Figures.note(
+      Figures.record(
         "outbox: \(kills * 3 / 4) senders and \(serverKills) servers killed; \(safe.count) safe, \(applied.count) "
           + "applied, \(left) of them after the last kill; \(outbox.status.damaged) damaged, \(outbox.status.dead) dead"
       )

@@ -92,7 +92,7 @@
           #expect(promise != .size || (error as? HTTPError)?.kind == .protocolViolation)
         }
 
-        Figures.note(
+        Figures.record(
           "\(count) times 100 MiB promised, \(promise) on \(lane): \(more.0 >> 10) KiB, \(more.1 >> 10) KiB reserved")
         #expect(isSanitized || more.0 < count << 20)
         #expect(isSanitized || more.1 < count * (Promise.bytes / 10))

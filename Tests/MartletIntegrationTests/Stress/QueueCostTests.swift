@@ -18,7 +18,7 @@
         for index in 0..<count { queue.add(.get("http://127.0.0.1:1/\(index)")) }
 
         let each = (ProcessFacts.residentBytes - before) / count
-        Figures.note(
+        Figures.record(
           "queue: \(each) bytes for each request that waits, \(ProcessFacts.threadCount - threads) threads more")
         #expect(isSanitized || !Stress.isOn || each < 2048)
         // Those of the runtime come when it likes.

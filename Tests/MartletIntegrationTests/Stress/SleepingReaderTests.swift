@@ -67,7 +67,7 @@
           }
         }
         let found = connections.withLock { $0.count }
-        Figures.note("\(count) sleeping readers on \(lane): \(more >> 10) KiB, on \(found) connections")
+        Figures.record("\(count) sleeping readers on \(lane): \(more >> 10) KiB, on \(found) connections")
         #expect(started.withLock { $0 } == count)
         // 30 MiB are for the active reader and the process itself.
         #expect(isSanitized || more < (count + 30) << 20)

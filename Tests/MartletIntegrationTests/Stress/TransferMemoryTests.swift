@@ -36,7 +36,7 @@
             }
           }
         }
-        Figures.note("a body of \(megabytes) MiB on \(lane), after a sleep of 10 s: \(more >> 10) KiB more than idle")
+        Figures.record("a body of \(megabytes) MiB on \(lane), after a sleep of 10 s: \(more >> 10) KiB more than idle")
         #expect(count.withLock { $0 } == Int64(megabytes) << 20)
         #expect(isSanitized || more < 40 << 20)
       }
@@ -61,7 +61,7 @@
           let response = try await client.put("\(raw: url)/arrived", body: .file(URL(filePath: path)))
           status.withLock { $0 = response.status.rawValue }
         }
-        Figures.note("a file of \(megabytes) MiB up on \(lane): \(more >> 10) KiB more than idle")
+        Figures.record("a file of \(megabytes) MiB up on \(lane): \(more >> 10) KiB more than idle")
         #expect(status.withLock { $0 } == 201)
         #expect(isSanitized || more < 40 << 20)
       }

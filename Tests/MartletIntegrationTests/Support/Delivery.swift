@@ -22,7 +22,7 @@
     /// The seed of this run, which it shows.
     static func seed(_ name: String) -> UInt64 {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
-      Figures.note("\(name): MARTLET_FUZZ_SEED=\(seed)")
+      Figures.record("\(name): MARTLET_FUZZ_SEED=\(seed)")
       return UInt64(bitPattern: Int64(seed))
     }
 

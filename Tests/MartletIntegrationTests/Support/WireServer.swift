@@ -6,8 +6,8 @@ import Testing
 
 /// A server, in clear or over TLS, that says more than it was asked for, or less than it should, when a path says so.
 ///
-/// `/STATUS/AFTER/PAUSE/NUMBER` is answered with a status and a number, in a field and where there is a body in that; then,
-/// after a pause in milliseconds, with what ``After`` says.
+/// `/STATUS/AFTER/PAUSE/NUMBER` is answered with a status and a number, in a field and where there is a body in that;
+/// then, after a pause in milliseconds, with what ``After`` says.
 struct WireServer {
   /// What follows the answer.
   enum After: String, CaseIterable {
@@ -24,8 +24,8 @@ struct WireServer {
     case body
     /// 408 and the end of the connection.
     case timeout
-    /// The end of the connection, which is the end of the body: TLS is ended first, or it is not. Of TLS within TLS this
-    /// is the inner one, and the outer one does the opposite.
+    /// The end of the connection, which is the end of the body: TLS is ended first, or it is not. Of TLS within TLS
+    /// this is the inner one, and the outer one does the opposite.
     case end
     case cut
     /// The same after a MiB.
@@ -94,7 +94,7 @@ struct WireServer {
     STRAY = b"HTTP/1.1 200 OK\\r\\nX-Number: stray\\r\\nContent-Length: 5\\r\\n\\r\\nSTRAY"
     TIMEOUT = b"HTTP/1.1 408 Request Timeout\\r\\nX-Number: stray\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n"
 
-    def tell(number):
+    def deliver(number):
         # In one piece: other threads write, too.
         os.write(1, f"sent {number}\\n".encode())
 
@@ -204,7 +204,7 @@ struct WireServer {
                 body = f"{len(body):x}\\r\\n{body.decode()}\\r\\n0\\r\\n\\r\\n".encode()
                 connection.sendall(answer.encode())
                 connection.sendall(body + STRAY)
-                tell(number)
+                deliver(number)
                 continue
             if status not in ("204", "304"):
                 answer += f"Content-Length: {len(body)}\\r\\n"
@@ -215,7 +215,7 @@ struct WireServer {
                     connection.sendall(body, STRAY)
                 else:
                     connection.sendall(body + STRAY)
-                tell(number)
+                deliver(number)
                 continue
             if method != "HEAD" and status not in ("204", "304"):
                 answer += body
@@ -230,7 +230,7 @@ struct WireServer {
             if after == "timeout":
                 connection.close()
             if follow:
-                tell(number)
+                deliver(number)
             if after == "timeout":
                 return
 

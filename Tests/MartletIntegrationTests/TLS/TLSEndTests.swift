@@ -50,17 +50,17 @@
       let place = try await Place(lane, way)
       let (client, target) = (place.client, place.server.target(1, 200, .cut))
       var kinds: [HTTPError.Kind?] = []
-      func note(_ read: () async throws -> Void) async {
+      func record(_ read: () async throws -> Void) async {
         do {
           try await read()
           kinds.append(nil)
         } catch { kinds.append((error as? HTTPError)?.kind) }
       }
-      await note { _ = try await client.get(target) }
-      await note { try await client.stream(.get(target)) { for try await _ in $0.body {} } }
+      await record { _ = try await client.get(target) }
+      await record { try await client.stream(.get(target)) { for try await _ in $0.body {} } }
       let folder = try TemporaryFolder()
-      await note { _ = try await client.download(.get(target), to: URL(filePath: folder.path("file"))) }
-      await note { _ = try await place.readLate(.longCut) }
+      await record { _ = try await client.download(.get(target), to: URL(filePath: folder.path("file"))) }
+      await record { _ = try await place.readLate(.longCut) }
       #expect(kinds == [.connectionLost, .connectionLost, .connectionLost, .connectionLost])
       #expect(!FileManager.default.fileExists(atPath: folder.path("file")))
     }

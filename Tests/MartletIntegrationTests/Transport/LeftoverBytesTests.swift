@@ -113,7 +113,7 @@
       let count = Figures.setting("MARTLET_LEFTOVERS") ?? Stress.count(230, full: 920)
       let tally = try await Self.run(lane, way, count: count, isQuiet: false)
 
-      Figures.note(
+      Figures.record(
         "leftovers \(lane) \(way): \(tally.next) tries, \(tally.foreign) foreign, \(tally.reused) reused, "
           + "\(tally.failed) failed")
       #expect(tally.wrong.isEmpty, "\(tally.wrong.prefix(10).joined(separator: "\n"))")

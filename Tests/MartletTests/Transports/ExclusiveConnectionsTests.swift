@@ -54,13 +54,13 @@
     }
 
     @Test mutating func `HTTP/1 streams use shared connections`() {
-      connections.note(origin, speaksHTTP1: true)
+      connections.record(origin, speaksHTTP1: true)
       let keys = take(0..<2)
       let elsewhere = connections.take(for: users[2], of: other)
       #expect(keys == [ExclusiveConnections.shared, ExclusiveConnections.shared])
       #expect(elsewhere == 1)
 
-      connections.note(origin, speaksHTTP1: false)
+      connections.record(origin, speaksHTTP1: false)
       let later = take(3..<4)
       #expect(later == [1])
     }

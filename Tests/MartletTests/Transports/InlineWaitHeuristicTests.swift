@@ -10,7 +10,7 @@
 
       for _ in 0..<InlineWaitHeuristic.price + 1 {
         expectations.append(pace.isQuick)
-        pace.note(pace.patience)
+        pace.record(pace.patience)
       }
 
       #expect(expectations == Array(repeating: false, count: InlineWaitHeuristic.price) + [true])
@@ -18,10 +18,10 @@
 
     @Test func `tolerates a few slow responses after many fast ones`() {
       var pace = InlineWaitHeuristic()
-      for _ in 0..<10_000 { pace.note(1) }
+      for _ in 0..<10_000 { pace.record(1) }
 
       let afterSlow = (1...5).map { _ in
-        pace.note(.max)
+        pace.record(.max)
         return pace.isQuick
       }
 
@@ -35,7 +35,7 @@
       for number in 1...10_000 {
         let isSlow = number % (quickOnes + 1) == 0
         if isSlow && pace.isQuick { waits += 1 }
-        pace.note(isSlow ? .max : 100)
+        pace.record(isSlow ? .max : 100)
       }
 
       #expect(waits <= 10_000 / 17)

@@ -228,7 +228,7 @@
       }
       if isCorrupt, !isCoded, chance(of: 3) {
         words.insert("corrupt")
-        life.note(.violation("corrupt", hasHead: true))
+        life.record(.violation("corrupt", hasHead: true))
         return complete(23)
       }
       received += 1

@@ -389,10 +389,10 @@
       var challenged = TransferStateMachine()
       _ = challenged.willSend()
       _ = challenged.hasHead(.of(401), isInHandshake: true)
-      challenged.note(.cutHead)
+      challenged.record(.cutHead)
       var refused = Self.opened(.length(5))
       refused.refuseExpectation()
-      refused.note(.cutHead)
+      refused.record(.cutHead)
 
       #expect("\(challenged.completed(42, .init()))".hasPrefix("challenge"))
       #expect("\(refused.completed(42, .init()))" == "withoutRest")
@@ -401,8 +401,8 @@
     @Test func `the first problem takes precedence over libcurl's result`() {
       for code in [CInt(0), 23, 55, 56] {
         var life = Self.opened(.length(5), received: 5)
-        life.note(.violation("first", hasHead: true))
-        life.note(.violation("second", hasHead: true))
+        life.record(.violation("first", hasHead: true))
+        life.record(.violation("second", hasHead: true))
 
         #expect("\(life.completed(code, .init()))".contains("first"))
       }

@@ -22,7 +22,7 @@ final class OutcomeHub: Sendable {
   /// Notifies the listeners of a type; costs one atomic read without listeners.
   func publish<E: Endpoint>(_ type: E.Type, _ event: EndpointEvent<E.Output>) {
     guard count.load(ordering: .relaxed) > 0 else { return }
-    listeners.withLock { $0[ObjectIdentifier(type)] }?.forEach { ($0 as? Listener<E.Output>)?.tell(event) }
+    listeners.withLock { $0[ObjectIdentifier(type)] }?.forEach { ($0 as? Listener<E.Output>)?.deliver(event) }
   }
 
   func stream<E: Endpoint>(of type: E.Type, keeping limit: Int) -> AsyncStream<EndpointEvent<E.Output>> {
@@ -58,7 +58,7 @@ private final class Listener<Output: Sendable>: Listening {
 
   func end() { continuation.finish() }
 
-  func tell(_ event: EndpointEvent<Output>) {
+  func deliver(_ event: EndpointEvent<Output>) {
     if case .dropped = continuation.yield(event) { missed.add(1, ordering: .relaxed) }
   }
 }

@@ -261,7 +261,7 @@ final class ConnectionLimiter: Sendable {
   /// Returns whether the reporting exchange is exclusive now. If a pool has more exchanges than the maximum number of
   /// connections, and a server negotiates HTTP/1, it is one of several servers with the same name. Then only the
   /// exchange with this server has its own connection.
-  fileprivate func note(_ use: Use, isMultiplexed: Bool) -> Bool {
+  fileprivate func record(_ use: Use, isMultiplexed: Bool) -> Bool {
     let (served, isExclusive): ([Served], Bool) = state.withLock { state in
       let load = state[use.pool]
       guard load.isMultiplexed != isMultiplexed else { return ([], use.isExclusive) }
@@ -346,7 +346,7 @@ final class ConnectionSlot: Sendable {
   func recordVersion(isMultiplexed: Bool) {
     isExclusive.withLock { isExclusive in
       guard let known = isExclusive else { return }
-      isExclusive = limiter.note(.init(pool: pool, isExclusive: known), isMultiplexed: isMultiplexed)
+      isExclusive = limiter.record(.init(pool: pool, isExclusive: known), isMultiplexed: isMultiplexed)
     }
   }
 

@@ -224,7 +224,7 @@ package final class ExchangeControl: Watched {
         failure: error is CancellationError ? .cancelled : (error as? HTTPError)?.kind,
         duration: call.core.timeline.now() - start,
         sentBody: capture?.sent, receivedBody: capture?.received)
-      call.tellInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
+      call.notifyInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
     }
     if wasWatched { call.core.watchdog.forget(self, at: watchPlace) }
     call.forget(self)

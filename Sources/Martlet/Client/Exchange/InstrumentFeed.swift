@@ -32,7 +32,7 @@ final class InstrumentFeed: Sendable {
   }
 
   /// Adds an event, without its bodies if those of undelivered events are too large.
-  func tell(_ event: InstrumentEvent) { events.add(event, bytes: event.bodyBytes, orSmaller: event.withoutBodies) }
+  func deliver(_ event: InstrumentEvent) { events.add(event, bytes: event.bodyBytes, orSmaller: event.withoutBodies) }
 
   /// Waits until the events until now are delivered, but no longer than a limit: an instrument may block.
   func flush(within limit: Duration) async { await events.flush(within: limit) }
@@ -73,9 +73,9 @@ extension Call {
   /// Tells the instruments, if there are any.
   ///
   /// After the end of the call, only events that are late by nature are told.
-  func tellInstruments(_ kind: @autoclosure () -> InstrumentEvent.Kind, isLate: Bool = false) {
+  func notifyInstruments(_ kind: @autoclosure () -> InstrumentEvent.Kind, isLate: Bool = false) {
     guard let watch, let shown = watch.shown, let feed = settings.instruments, isLate || !stage.isEnded else { return }
-    feed.tell(InstrumentEvent(shown: shown, time: core.timeline.now() - watch.start, kind: kind()))
+    feed.deliver(InstrumentEvent(shown: shown, time: core.timeline.now() - watch.start, kind: kind()))
   }
 
   /// Announces an exchange; returns the header fields with those that instruments add.
@@ -108,7 +108,7 @@ extension Call {
         .invalidRequest, "an instrument added a field that it must not add: \(error.message)", request: request)
     }
     if let trace = watch?.trace { trace.pass(to: &sent.headers) }
-    tellInstruments(.exchangeBegan(exchange(sent)))
+    notifyInstruments(.exchangeBegan(exchange(sent)))
     return sent.headers
   }
 }

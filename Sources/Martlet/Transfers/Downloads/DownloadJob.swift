@@ -314,7 +314,7 @@ extension DownloadJob {
       }
       throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is there already")
     }
-    progress.tellEnd()
+    progress.deliverEnd()
     return DownloadedFile(url: URL(filePath: path), byteCount: length, resumedAt: resumedAt, response: response)
   }
 

@@ -17,7 +17,7 @@ final class DownloadProgress: Sendable {
   }
 
   func add(_ bytes: Int, _ file: (received: Int64, expected: Int64?), isNew: Bool = false) {
-    tell { ledger, now in
+    deliver { ledger, now in
       if isNew { ledger.begin() }
       ledger.add(
         sent: 0, received: bytes, ExchangeBytes(received: file.received, expectedToReceive: file.expected))
@@ -25,9 +25,9 @@ final class DownloadProgress: Sendable {
     }
   }
 
-  func tellEnd() { tell { $0.last(succeeded: true, now: $1) } }
+  func deliverEnd() { deliver { $0.last(succeeded: true, now: $1) } }
 
-  private func tell(_ change: (inout ProgressLedger, Duration) -> TransferProgress?) {
+  private func deliver(_ change: (inout ProgressLedger, Duration) -> TransferProgress?) {
     guard let listener else { return }
     let now = timeline.now()
     if let progress = ledger.withLock({ change(&$0, now) }) { listener(progress) }

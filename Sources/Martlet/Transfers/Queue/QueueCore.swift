@@ -171,13 +171,13 @@ final class QueueCore: CallObserver {
 
   private func nextStep() -> (@Sendable () -> Void)? {
     state.withLock { state in
-      tellProgress(&state)
-      if let (id, end) = state.ends.popFirst() { return { [self] in tell(id, end) } }
+      deliverProgress(&state)
+      if let (id, end) = state.ends.popFirst() { return { [self] in deliver(id, end) } }
       while !state.isPaused, state.cancelling == 0, let id = state.table.start() {
         if let launch = state.launches.removeValue(forKey: id) { return launch }
       }
       if state.isFinishing || state.isReleased, state.table.count == 0, !exchange(&state.isOver, with: true) {
-        return { [self, last = state.tally.progress] in tellFinish(last) }
+        return { [self, last = state.tally.progress] in deliverFinish(last) }
       }
       state.isProceeding = false
       return nil
@@ -206,7 +206,7 @@ final class QueueCore: CallObserver {
     proceed()
   }
 
-  private func tell(_ id: RequestID, _ end: RequestEvent.End) {
+  private func deliver(_ id: RequestID, _ end: RequestEvent.End) {
     let isSuccess = if case .succeeded = end { true } else { false }
     let (doomed, cancelled) = state.withLock { state in
       let successors = state.table.end(id, succeeded: isSuccess)
@@ -235,14 +235,14 @@ final class QueueCore: CallObserver {
   func call(_ id: RequestID, didMove progress: TransferProgress) {
     state.withLock { state in
       if state.calls[id] != nil { state.tally.move(progress, of: id) }
-      tellProgress(&state)
+      deliverProgress(&state)
     }
   }
 
   /// Reports the progress under the lock, because otherwise an older value could overtake a newer one.
   ///
   /// Yielding only buffers, and runs no user code.
-  private func tellProgress(_ state: inout State) {
+  private func deliverProgress(_ state: inout State) {
     if progress.isWatched, let news = state.tally.news() { progress.yield(news) }
   }
 
@@ -259,7 +259,7 @@ final class QueueCore: CallObserver {
     return status.summary
   }
 
-  private func tellFinish(_ last: RequestQueue.Progress) {
+  private func deliverFinish(_ last: RequestQueue.Progress) {
     events.finish(.finished(last.summary))
     progress.finish(last)
     finished.signal()

@@ -61,7 +61,7 @@ final class StreamedCall: Sendable {
   }
 
   func succeed() async throws {
-    await call.tellLast(succeeded: true)
+    await call.deliverLast(succeeded: true)
     guard call.finish(.succeeded(response.status), response: nil, source: response.source) else {
       throw call.failure ?? CancellationError()
     }

@@ -17,7 +17,7 @@
     var count: Int { silent.withLock { $0.count } }
 
     /// Remembers a server that did not respond in time, or rejects the field.
-    func note(_ origin: Origin) { silent.withLock { $0[origin] = true } }
+    func record(_ origin: Origin) { silent.withLock { $0[origin] = true } }
 
     func asks(_ origin: Origin, length: Int64?, _ context: RequestContext) -> Bool {
       let call = context.call
@@ -26,8 +26,10 @@
         call.explain(.init("expectation.notSent", "the body does not wait for 100 Continue", because: reason))
         return false
       }
-      if let wish = call.options.expectsContinue {
-        guard wish else { return refuses(because: Explanation.Reason("option", "the option expectsContinue says so")) }
+      if let option = call.options.expectsContinue {
+        guard option else {
+          return refuses(because: Explanation.Reason("option", "the option expectsContinue says so"))
+        }
         let text = "the body waits for 100 Continue, as the option expectsContinue says"
         call.explain(.init("expectation.sent.option", text, section))
         return true

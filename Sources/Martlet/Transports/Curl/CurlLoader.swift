@@ -67,7 +67,7 @@
     /// The request is then sent without it (RFC 9110 §10.1.1).
     private func isRefusal(_ answer: CurlResponse, _ transfer: CurlTransfer) -> Bool {
       guard answer.status == 417, transfer.job.addsExpect, transfer.upload?.isUnread != false else { return false }
-      expectations.note(transfer.job.origin)
+      expectations.record(transfer.job.origin)
       return true
     }
 
@@ -128,7 +128,7 @@
       isExclusive: Bool, _ slot: ConnectionSlot, _ context: RequestContext
     ) throws -> CurlTransfer {
       let upload = try job.makeUpload(of: request)
-      if job.addsExpect { upload?.addsExpect { [expectations, origin = job.origin] in expectations.note(origin) } }
+      if job.addsExpect { upload?.addsExpect { [expectations, origin = job.origin] in expectations.record(origin) } }
       let opened = engines.withLock { engines in
         engines.open(
           for: sharing, job.origin,

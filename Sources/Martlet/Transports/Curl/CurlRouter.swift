@@ -137,7 +137,7 @@
       guard let (identity, field) = try await exchange.begin(proxy, method: method, target: target) else {
         return (nil, nil)
       }
-      exchange.onOutcome { [identities] in identities.note(proxy, identity, isAccepted: $0) }
+      exchange.onOutcome { [identities] in identities.record(proxy, identity, isAccepted: $0) }
       return (identity, field)
     }
   }
@@ -170,7 +170,7 @@
     /// Notes the response of a proxy to credentials.
     ///
     /// Credentials that were never accepted opened no connection.
-    func note(_ proxy: Proxy, _ identity: Credential, isAccepted: Bool) {
+    func record(_ proxy: Proxy, _ identity: Credential, isAccepted: Bool) {
       owners.withLock { owners in
         guard let owner = owners[proxy.address], owner.identity == identity, !owner.isAccepted else { return }
         if isAccepted { owners[proxy.address]?.isAccepted = true } else { owners[proxy.address] = nil }

@@ -173,7 +173,7 @@ import Testing
     let outbox = try await client.outbox(at: folder.url, options: Self.options { $0.connectivity = network })
     try await outbox.submit(Self.post("a"))
     date.withLock { $0 += 7 * 24 * 3600 + 1 }
-    await network.tell(.connected)
+    await network.deliver(.connected)
     await outbox.waitUntilIdle()
 
     #expect(server.visits.isEmpty)
@@ -192,12 +192,12 @@ import Testing
     let failures = Self.failures(outbox)
     try await outbox.submit(Self.post("a"))
     await failures.wait(for: 1)
-    await network.tell(.disconnected)
+    await network.deliver(.disconnected)
     try await outbox.submit(.post("https://other.test/b"))
     // Answered in the round after that of the submission.
     _ = try await outbox.deadLetters()
     #expect(server.visits.count == 1 && outbox.status.sending == 0 && outbox.status.pending == 2)
-    await network.tell(.connected)
+    await network.deliver(.connected)
     await outbox.waitUntilIdle()
 
     #expect(server.visits.count == 3)
@@ -318,7 +318,7 @@ import Testing
     let id = try await outbox.submit(
       .post("https://api.test/", body: .text(String(repeating: "a", count: 70_000))))
     try FileManager.default.removeItem(at: folder.url.appending(path: "\(id.uuidString).body"))
-    await network.tell(.connected)
+    await network.deliver(.connected)
     await outbox.waitUntilIdle()
 
     #expect(
@@ -445,7 +445,7 @@ import Testing
       try await group.waitForAll()
     }
     date.withLock { $0 += 8 * 24 * 3600 }
-    await network.tell(.connected)
+    await network.deliver(.connected)
     await outbox.waitUntilIdle()
     #expect(outbox.status.dead == 300 && server.visits.isEmpty)
     // No two rounds had a pause between them.
@@ -489,7 +489,7 @@ final class Network: Connectivity {
   }
 
   /// Tells the outbox, and waits until it knows.
-  func tell(_ state: ConnectivityState) async {
+  func deliver(_ state: ConnectivityState) async {
     news.withLock { $0.states.append(state) }
     await news.wait { $0.states.isEmpty && $0.isAwaited }
   }
