@@ -32,11 +32,11 @@ const char *_Nullable martlet_curl_ca_folder(void);
 const char *_Nullable martlet_curl_ca_file(void);
 /// The name and version of its TLS library, or NULL.
 const char *_Nullable martlet_curl_tls_name(void);
-/// Whether HTTP/2 can be used: libcurl supports it, is 7.88 or newer but not 8.5.0, and uses an OpenSSL that was found.
+/// Whether HTTP/2 can be used: libcurl supports it, is 7.88 or newer but not 8.5.0, and uses an OpenSSL and an nghttp2
+/// that were found.
 bool martlet_curl_has_http2(void);
 /// Whether libcurl was built with HTTP/2, which may be too faulty to use.
 bool martlet_curl_is_built_with_http2(void);
-/// Whether the ends of HTTP/2 streams are observed.
 /// Whether libcurl reports a request before sending it, as it does from 7.80 on. Before, its log is always on.
 bool martlet_curl_tells_before_sending(void);
 /// The folder to set so that no root certificates are trusted. From 8.21 on, NULL means the folder that libcurl was

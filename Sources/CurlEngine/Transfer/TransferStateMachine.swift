@@ -284,7 +284,7 @@ extension TransferStateMachine {
       return .violation("the chunked body has no valid last chunk", hasHead: true)
     }
     if seen.isReset, bodyEnd == .connection { return .cutBody("the connection was reset before the body ended") }
-    guard bodyEnd == .stream, seen.isCutOff else { return nil }
+    guard seen.isCutOff, bodyEnd == .stream || expected != nil && !isWhole else { return nil }
     return .cutBody("the HTTP/2 stream ended early: the body is incomplete")
   }
 }

@@ -350,7 +350,7 @@
       ),
       (.stream, false, .init(isCutOff: true), "ended early"),
       (.connection, true, .init(isReset: true), "was reset"), (.length(0), true, .init(isReset: true), "ends"),
-      (.length(0), false, .init(isCutOff: true), "ends"),
+      (.length(0), false, .init(isCutOff: true), "ends"), (.length(9), false, .init(isCutOff: true), "ended early"),
       (.stream, false, .init(), "ends"), (.connection, true, .init(isCutOff: true), "ends"),
       (.chunks, true, .init(lacksLastChunk: true), "valid last chunk"),
       (.length(0), true, .init(lacksLastChunk: true), "ends"),
