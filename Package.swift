@@ -49,7 +49,7 @@ let package = Package(
     .target(
       name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine,
       exclude: ["Cookies/PublicSuffix"], swiftSettings: settings),
-    // Leaves, so that only programs that use them carry them. They use the public API of `Martlet`, as any package could.
+    // Separate products: only programs that import them contain them. They use only the public API of `Martlet`.
     .target(
       name: "MartletHAR", dependencies: ["CMartletShim", "Martlet", "MartletBase"], packageAccess: false,
       swiftSettings: settings),
@@ -116,7 +116,7 @@ let package = Package(
   ] + firstHour
 )
 
-// A sanitizer needs a build of its own, which is half as long with only the tests that it is for.
+// The thread sanitizer needs a separate build, which takes half as long with the tests of one target.
 if let only = Context.environment["MARTLET_TESTS"] {
   package.targets.removeAll { $0.type == .test && $0.name != only }
 }
