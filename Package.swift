@@ -51,8 +51,7 @@ let package = Package(
       exclude: ["Cookies/PublicSuffix"], swiftSettings: settings),
     // Separate products: only programs that import them contain them. They use only the public API of `Martlet`.
     .target(
-      name: "MartletHAR", dependencies: ["CMartletShim", "Martlet", "MartletBase"], packageAccess: false,
-      swiftSettings: settings),
+      name: "MartletHAR", dependencies: ["Martlet", "MartletBase"], packageAccess: false, swiftSettings: settings),
     .target(
       name: "MartletOutbox", dependencies: ["Martlet", "MartletBase"], packageAccess: false, swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase", "MartletHAR"], swiftSettings: settings),

@@ -28,7 +28,7 @@ final class HARClaim: Sendable {
     guard isFree else {
       throw HTTPError(
         .fileFailed,
-        "\(HARStorage.shown(path)) is in use by another recorder: close that recorder first, or choose another file")
+        "\(DiskCalls.shown(path)) is in use by another recorder: close that recorder first, or choose another file")
     }
     // Only now, because an object that is complete is deinitialized, even if its initializer throws.
     self.names = names
@@ -38,17 +38,15 @@ final class HARClaim: Sendable {
 
   /// The name of a file; `nil` if its folder does not exist, in which nothing can be written.
   private static func name(_ path: String) -> Name? {
-    let octets = path.utf8
-    let slash = octets.lastIndex(of: UInt8(ascii: "/"))
-    var name = slash.map { String(octets[octets.index(after: $0)...]) ?? "" } ?? path
+    let (folder, given) = DiskCalls.split(path)
     #if canImport(Darwin)
       // Most file systems ignore case and the form of accents.
-      name = name.lowercased().decomposedStringWithCanonicalMapping
+      let name = given.lowercased().decomposedStringWithCanonicalMapping
+    #else
+      let name = given
     #endif
-    var facts = stat()
-    guard stat(slash.map { "\(path[...$0])." } ?? ".", &facts) == 0 else { return nil }
-    return Name(
-      device: UInt64(truncatingIfNeeded: facts.st_dev), folder: UInt64(truncatingIfNeeded: facts.st_ino),
-      name: Array(name.utf8))
+    return DiskCalls.targetFacts(folder + ".").map {
+      Name(device: $0.device, folder: $0.inode, name: Array(name.utf8))
+    }
   }
 }

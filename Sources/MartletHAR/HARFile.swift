@@ -26,13 +26,13 @@ public struct HARFile: Sendable {
   /// - Parameter file: The file.
   /// - Throws: `HTTPError.Kind.fileFailed` with the name of the file, the line and the problem.
   public init(at file: URL) throws {
-    guard file.isFileURL else { throw HARStorage.needsFileURL(file) }
+    guard file.isFileURL else { throw HARFileErrors.needsFileURL(file) }
     try self.init(at: file.path(percentEncoded: false))
   }
 
   /// Reads the file at a path.
   init(at path: String) throws(HTTPError) {
-    let name = HARStorage.shown(path)
+    let name = DiskCalls.shown(path)
     guard FileManager.default.fileExists(atPath: path) else { throw HTTPError(.fileFailed, "\(name) does not exist") }
     // A pipe has no size.
     let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
@@ -47,7 +47,7 @@ public struct HARFile: Sendable {
 
   init(_ data: Data, name: String) throws(HTTPError) {
     func problem(_ message: String, line: Int? = nil) -> HTTPError {
-      HTTPError(.fileFailed, "\(name)\(line.map { ", line \($0)" } ?? ""): \(HARStorage.shown(message))")
+      HTTPError(.fileFailed, "\(name)\(line.map { ", line \($0)" } ?? ""): \(Printable.text(message, limit: 300))")
     }
     let root: JSONValue
     do {

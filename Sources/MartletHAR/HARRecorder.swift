@@ -81,9 +81,7 @@ public final class HARRecorder: Instrument {
 
   /// Creates a recorder that writes an entry at most a given time after the end of its exchange.
   init(to file: URL, maximumBodyBytes: Int, redaction: Redaction?, delay: DispatchTimeInterval) throws {
-    guard file.isFileURL else {
-      throw HARStorage.needsFileURL(file)
-    }
+    guard file.isFileURL else { throw HARFileErrors.needsFileURL(file) }
     self.file = file
     self.maximumBodyBytes = min(max(0, maximumBodyBytes), 16 << 20)
     self.delay = delay

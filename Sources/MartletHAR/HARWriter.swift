@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletBase
 
 /// Writes a HAR file of which each state on disk is complete, even if the process is killed while it writes.
 ///
@@ -12,8 +13,8 @@ struct HARWriter {
   private let copyPath: String
   /// Keeps other recorders away from both paths, until the writer is released.
   private let claim: HARClaim
-  private var file: HARStorage
-  private var copy: HARStorage
+  private var file: OpenFile
+  private var copy: OpenFile
   /// The number of bytes before the end, in the file and in the copy.
   private var (fileSize, copySize) = (Int64(0), Int64(0))
   /// What the copy lacks.
@@ -33,7 +34,7 @@ struct HARWriter {
     guard rename(copyPath, path) == 0 else {
       let code = errno
       unlink(copyPath)
-      throw HARStorage.error("cannot be written", path, code)
+      throw PrivateFile.error("cannot be written", path, code)
     }
     copy = try Self.made(copyPath, bytes + Self.end)
     (fileSize, copySize) = (Int64(bytes.count), Int64(bytes.count))
@@ -42,13 +43,15 @@ struct HARWriter {
   /// Removes the copy; nothing is written after that.
   func close() {
     // A recorder of another process may have made its own.
-    guard !isAlone, copy.isAt(copyPath) else { return }
+    guard !isAlone, copy.isInPlace else { return }
     unlink(copyPath)
   }
 
-  private static func made(_ path: String, _ bytes: [UInt8]) throws(HTTPError) -> HARStorage {
+  private static func made(_ path: String, _ bytes: [UInt8]) throws(HTTPError) -> OpenFile {
     unlink(path)
-    let file = try HARStorage(creating: path)
+    guard let file = OpenFile.at(path, O_WRONLY | O_CREAT | O_EXCL) else {
+      throw PrivateFile.error("cannot be made", path, errno)
+    }
     do throws(HTTPError) {
       try file.put(bytes, at: 0)
     } catch {
@@ -70,7 +73,7 @@ struct HARWriter {
     missing += batch
     try copy.put(missing + Self.end, at: copySize)
     copySize += Int64(missing.count)
-    guard HARStorage.exchange(copyPath, path) else {
+    guard DiskCalls.exchange(copyPath, in: AT_FDCWD, with: path, in: AT_FDCWD) else {
       // The file lacks the same.
       try file.put(missing + Self.end, at: fileSize)
       fileSize += Int64(missing.count)

@@ -1,7 +1,7 @@
 import Martlet
 import MartletBase
 
-/// Converts failed file operations to `HTTPError` of kind `.file`.
+/// Converts failed file operations to `HTTPError` of kind `.fileFailed`.
 enum OutboxFileErrors: FileErrors {
   static func error(_ message: String, code: Int32?) -> HTTPError {
     if let code { .file(message, code: code) } else { HTTPError(.fileFailed, message) }
