@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-/// What the policies do for a service as a whole; `MARTLET_SIMULATION=1` prints the table of Docs/Resilience.md.
+/// What the policies do for a service as a whole; `MARTLET_SIMULATION=1` prints the table of Docs/LoadSimulation.md.
 @Suite(.hangLimit) struct LoadSimulationTests {
   private static let isPrinted = ProcessInfo.processInfo.environment["MARTLET_SIMULATION"] != nil
 
