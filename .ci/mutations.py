@@ -1422,7 +1422,7 @@ area(
      "DataBudgetTests"),
     ("budget-save-overtakes", "SaveQueue",
      "onFileQueue(queue) {", 'onFileQueue(mutant("budget-save-overtakes") ? .global() : queue) {',
-     "DataBudgetTests"),
+     "SaveQueueTests"),
     ("budget-loses-failed-save", "DataBudget",
      "        state.unsaved.merge(unsaved) { $0.addingReportingOverflow($1).partialValue }\n",
      '        if !mutant("budget-loses-failed-save") {\n'
@@ -1580,7 +1580,7 @@ area(
     ("body-stays-open", "ResponseBody",
      "func close() { state.store(State.closed,",
      'func close() { state.store(mutant("body-stays-open") ? State.unread : State.closed,',
-     "ResponseBodyReaderTests"),
+     "OpenStreamTests"),
     ("body-copies-race", "ResponseBody",
      "if isReading.exchange(true, ordering: .acquiring) {",
      'if isReading.exchange(true, ordering: .acquiring), !mutant("body-copies-race") {',

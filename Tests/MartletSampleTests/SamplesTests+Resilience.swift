@@ -25,7 +25,7 @@ extension SamplesTests {
   @Test func `pass a deadline on`() async throws {
     let incoming: HTTPHeaders = ["grpc-timeout": "1500m"]
     let transport = StubTransport { request in .text(request.headers["grpc-timeout"] ?? "") }
-    let timeout = DeadlineHeader.grpcTimeout(to: ["https://orders.internal"])
+    let timeout = Deadline.Header.grpcTimeout(to: ["https://orders.internal"])
     let client = HTTPClient {
       $0.baseURL = "https://orders.internal"
       $0.deadlineHeader = timeout
@@ -37,7 +37,7 @@ extension SamplesTests {
     #expect(text.hasSuffix("m"))
 
     let headers = incoming
-    let deadline = DeadlineHeader.grpcTimeout(to: []).deadline(in: headers, name: "GET /cart")
+    let deadline = Deadline.Header.grpcTimeout(to: []).deadline(in: headers, name: "GET /cart")
     #expect(try await withDeadline(deadline) { try await Self.handle() } == "handled")
   }
 

@@ -27,6 +27,22 @@
     }
 
     @Test(arguments: Lane.engines)
+    func `a body that has arrived cannot be read after the closure`(lane: Lane) async throws {
+      let server = try MockServer(.ok("abc"))
+      defer { server.stop() }
+      let client = lane.client()
+
+      let response = try await client.stream(.get("\(raw: server.url)/")) { response in
+        // If the body has not arrived by then, its end is an error in any case.
+        try await Task.sleep(for: .milliseconds(50))
+        return response
+      }
+
+      let error = await #expect(throws: HTTPError.self) { try await response.text }
+      #expect(error?.kind == .unsupported && error?.message.contains("closure") == true)
+    }
+
+    @Test(arguments: Lane.engines)
     func `releasing the response and its iterator cancels the request and closes the connection`(
       lane: Lane
     ) async throws {

@@ -11,8 +11,11 @@
   /// Responses that arrive just before sending fails.
   @Suite(.needs(.reportedRequests), .hangLimit) struct FailedSendTests {
     /// Responds and resets the connection while the engine is about to send a part of the body.
+    ///
+    /// The engine waits when it takes the time after a number of times: first before libcurl receives and sends, then
+    /// after libcurl has taken the part, which is sent next.
     private func post(
-      _ lane: Lane, _ answer: String, isReused: Bool = false, isFinished: Bool = false
+      _ lane: Lane, _ answer: String, after times: Int = 1, isReused: Bool = false, isFinished: Bool = false
     ) async throws -> Result<HTTPResponse, any Error> {
       let server = try SteppedServer()
       let clock = StallingClock()
@@ -35,7 +38,7 @@
       if isReused { try await server.nextRequest() } else { try await server.request() }
       try await server.waitForBytes("5\r\nfirst\r\n")
 
-      clock.stall()
+      clock.stall(after: times)
       source.yield(Data("second".utf8))
       #expect(await becomes { clock.isStalled })
       if !answer.isEmpty { try await server.send(answer) }
@@ -50,13 +53,17 @@
     func `a response is delivered although sending fails`(
       _ lane: Lane, _ framing: EarlyAnswerTests.Framing
     ) async throws {
-      for isReused in [false, true] {
-        // Only the end of its direction ends a body without a length.
-        let isFinished = framing == .close || isReused
-        let response = try await post(lane, framing.answer(413), isReused: isReused, isFinished: isFinished).get()
+      for times in 0...1 {
+        for isReused in [false, true] {
+          // Only the end of its direction ends a body without a length.
+          let isFinished = framing == .close || isReused
+          let response = try await post(
+            lane, framing.answer(413), after: times, isReused: isReused, isFinished: isFinished
+          ).get()
 
-        #expect(response.status == .contentTooLarge && response.text == "answer early")
-        #expect(response.connection?.isReused == isReused)
+          #expect(response.status == .contentTooLarge && response.text == "answer early")
+          #expect(response.connection?.isReused == isReused)
+        }
       }
     }
 
@@ -109,12 +116,16 @@
   private final class StallingClock: Clock {
     private let isStalling = Atomic(false)
     private let isWaiting = Atomic(false)
+    private let remaining = Atomic(0)
 
     var isStalled: Bool { isWaiting.load(ordering: .sequentiallyConsistent) }
     let minimumResolution = Duration.nanoseconds(1)
 
     var now: ContinuousClock.Instant {
-      while isStalling.load(ordering: .sequentiallyConsistent), isEngine {
+      guard isStalling.load(ordering: .sequentiallyConsistent), isEngine,
+        remaining.subtract(1, ordering: .sequentiallyConsistent).newValue < 0
+      else { return .now }
+      while isStalling.load(ordering: .sequentiallyConsistent) {
         isWaiting.store(true, ordering: .sequentiallyConsistent)
         usleep(500)
       }
@@ -125,8 +136,11 @@
       (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "martlet-curl\n"
     }
 
-    /// Makes the engine's thread wait as soon as it takes the time.
-    func stall() { isStalling.store(true, ordering: .sequentiallyConsistent) }
+    /// Makes the engine's thread wait when it takes the time after a number of times.
+    func stall(after times: Int) {
+      remaining.store(times, ordering: .sequentiallyConsistent)
+      isStalling.store(true, ordering: .sequentiallyConsistent)
+    }
 
     func resume() { isStalling.store(false, ordering: .sequentiallyConsistent) }
 

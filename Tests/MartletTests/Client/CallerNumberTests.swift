@@ -230,16 +230,16 @@ import Testing
       let deadline = Deadline(number.duration, clock: TestClock())
       _ = (deadline.remaining, deadline.limit, Deadline(number.duration).remaining)
     },
-    "DeadlineHeader.deadline(in:name:now:clock:)": { number in
+    "Deadline.Header.deadline(in:name:now:clock:)": { number in
       let all = ["https://a.test"]
-      let headers = [DeadlineHeader.grpcTimeout(to: all), .milliseconds("X-A", to: all), .date("X-A", to: all)]
+      let headers = [Deadline.Header.grpcTimeout(to: all), .milliseconds("X-A", to: all), .date("X-A", to: all)]
       for header in headers {
         _ = header.deadline(in: ["grpc-timeout": "1S", "X-A": "1000"], now: number.date, clock: TestClock())
         _ = header.deadline(in: ["X-A": "Sun, 06 Nov 1994 08:49:37 GMT"], now: number.date, clock: TestClock())
       }
     },
-    "DeadlineHeader.margin": setting {
-      var header = DeadlineHeader.grpcTimeout(to: ["https://a.test"])
+    "Deadline.Header.margin": setting {
+      var header = Deadline.Header.grpcTimeout(to: ["https://a.test"])
       header.margin = $1.duration
       $0.deadlineHeader = header
     },

@@ -16,12 +16,12 @@ import Testing
       (.seconds(262_144), "262144S", "262144000"), (.seconds(365 * 86_400), "31536000S", "31536000000"),
     ] as [(Duration, String, String)])
   func `writes what is left`(time: Duration, grpc: String, milliseconds: String) {
-    #expect(DeadlineHeader.grpcTimeout(to: []).value(for: time, now: Self.now) == grpc)
-    #expect(DeadlineHeader.milliseconds("X", to: []).value(for: time, now: Self.now) == milliseconds)
+    #expect(Deadline.Header.grpcTimeout(to: []).value(for: time, now: Self.now) == grpc)
+    #expect(Deadline.Header.milliseconds("X", to: []).value(for: time, now: Self.now) == milliseconds)
   }
 
   @Test func `writes a date, rounded down`() {
-    let header = DeadlineHeader.date("X-Deadline", to: [])
+    let header = Deadline.Header.date("X-Deadline", to: [])
     #expect(header.value(for: .milliseconds(2_900), now: Self.now) == "Tue, 14 Nov 2023 22:13:22 GMT")
   }
 
@@ -34,7 +34,7 @@ import Testing
       ("１S", nil), ("1", nil),
     ] as [(String, Duration?)])
   func `reads grpc-timeout`(value: String, time: Duration?) {
-    let deadline = DeadlineHeader.grpcTimeout(to: []).deadline(in: ["grpc-timeout": value], clock: clock)
+    let deadline = Deadline.Header.grpcTimeout(to: []).deadline(in: ["grpc-timeout": value], clock: clock)
     #expect(deadline?.limit == time)
   }
 
@@ -44,7 +44,7 @@ import Testing
       ("-5", nil), ("x", nil), ("1e3", nil),
     ] as [(String, Duration?)])
   func `reads milliseconds`(value: String, time: Duration?) {
-    let deadline = DeadlineHeader.milliseconds("X-Timeout-Ms", to: []).deadline(
+    let deadline = Deadline.Header.milliseconds("X-Timeout-Ms", to: []).deadline(
       in: ["x-timeout-ms": value], name: "handler", clock: clock)
     #expect(deadline?.limit == time)
     if time != nil { #expect(deadline?.name == "handler") }
@@ -56,7 +56,7 @@ import Testing
       ("Fri, 31 Dec 9999 23:59:59 GMT", Deadline.longest), ("soon", nil),
     ] as [(String, Duration?)])
   func `reads a date`(value: String, time: Duration?) {
-    let header = DeadlineHeader.date("X-Deadline", to: [])
+    let header = Deadline.Header.date("X-Deadline", to: [])
     #expect(header.deadline(in: ["X-Deadline": value], now: Self.now, clock: clock)?.limit == time)
     #expect(header.deadline(in: [:], now: Self.now, clock: clock) == nil)
   }
@@ -98,7 +98,7 @@ import Testing
   @Test func `a request with no more than the margin left is not sent`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.stubbed(transport, clock: clock) {
-      var header = DeadlineHeader.milliseconds("X-Timeout", to: ["http://example.test"])
+      var header = Deadline.Header.milliseconds("X-Timeout", to: ["http://example.test"])
       header.margin = .milliseconds(50)
       $0.deadlineHeader = header
     }
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test func `rejects illegal settings`() async throws {
-    var negative = DeadlineHeader.grpcTimeout(to: ["http://example.test"])
+    var negative = Deadline.Header.grpcTimeout(to: ["http://example.test"])
     negative.margin = .seconds(-1)
     let headers = [
       negative, .grpcTimeout(to: ["example"]), .grpcTimeout(to: ["http://u:p@example.test"]),

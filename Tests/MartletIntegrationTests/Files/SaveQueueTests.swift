@@ -1,0 +1,34 @@
+import Foundation
+import MartletBase
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+@Suite(.hangLimit) struct SaveQueueTests {
+  @Test func `a save begins after the previous one has ended`() async throws {
+    let saves = SaveQueue(label: "SaveQueueTests")
+    let steps = Locked<[String]>([])
+    let mayEnd = Atomic(false)
+
+    try await withThrowingTaskGroup { group in
+      group.addTask {
+        try await saves.save { () throws(HTTPError) in
+          steps.withLock { $0.append("first begins") }
+          while !mayEnd.load(ordering: .relaxed) { usleep(1000) }
+          steps.withLock { $0.append("first ends") }
+        }
+      }
+      #expect(await becomes { !steps.withLock(\.isEmpty) })
+      group.addTask {
+        try await saves.save { () throws(HTTPError) in steps.withLock { $0.append("second") } }
+      }
+      try await Task.sleep(for: .milliseconds(50))
+      mayEnd.store(true, ordering: .relaxed)
+      try await group.waitForAll()
+    }
+
+    #expect(steps.withLock { $0 } == ["first begins", "first ends", "second"])
+  }
+}
