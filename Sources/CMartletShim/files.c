@@ -1,10 +1,17 @@
+#if defined(__linux__)
+#define _GNU_SOURCE
+#endif
 #include "CMartletShim.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 // In C, because in Swift the module that declares `struct timespec` depends on the order of imports in all files.
 
@@ -25,6 +32,14 @@ void martlet_set_times(int descriptor, int64_t microseconds) {
   struct timespec times[2] = {time, time};
   // A time that cannot be set is not worth an error.
   (void)!futimens(descriptor, times);
+}
+
+bool martlet_is_main_thread(void) {
+#if defined(__linux__)
+  return syscall(SYS_gettid) == getpid();
+#else
+  return pthread_main_np() != 0;
+#endif
 }
 
 int martlet_above_streams(int descriptor) {

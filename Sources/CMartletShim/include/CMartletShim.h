@@ -445,6 +445,7 @@ int64_t martlet_read(int descriptor, void *buffer, size_t count, int64_t offset)
 /// In a process that was started with a closed standard stream, the system gives the stream's number to the next file or
 /// socket, and what is printed would be written there.
 int martlet_above_streams(int descriptor);
+bool martlet_is_main_thread(void);
 /// The modification time in a `struct stat`, in microseconds since 1970, from 0 to 10¹⁷.
 int64_t martlet_modification_time(const void *facts);
 /// Sets the access and modification times of a file, in microseconds since 1970.

@@ -157,7 +157,7 @@ package final class CurlTLS {
 
   /// libcurl's text, without the names of files in memory.
   static func readable(_ text: String) -> String {
-    guard let name = text.range(of: folder) else { return text }
+    guard let name = text.firstRange(of: folder) else { return text }
     return text[..<name.lowerBound] + "memory" + readable(String(text[name.upperBound...].drop(while: \.isNumber)))
   }
 

@@ -102,7 +102,7 @@ final class Answer: Sendable {
     guard !user.utf8.contains(UInt8(ascii: ":")) else {
       throw HTTPError(.invalidRequest, "a user name with a colon cannot be sent with Basic (RFC 7617 §2)")
     }
-    let pair = "\(user):\(password)".precomposedStringWithCanonicalMapping
+    let pair = "\(user):\(password)".composed
     return "Basic \(Data(pair.utf8).base64EncodedString())"
   }
 }

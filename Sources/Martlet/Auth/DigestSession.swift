@@ -50,8 +50,8 @@ final class DigestSession: Sendable {
   ) {
     self.challenge = challenge
     (self.counts, self.place) = (counts, place)
-    self.user = WireText.make(user.precomposedStringWithCanonicalMapping.utf8)
-    self.password = WireText.make(password.precomposedStringWithCanonicalMapping.utf8)
+    self.user = WireText.make(user.composed.utf8)
+    self.password = WireText.make(password.composed.utf8)
     state = Locked(State(nonce: challenge.nonce, sessionNonce: clientNonce))
   }
 

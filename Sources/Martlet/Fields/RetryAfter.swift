@@ -9,7 +9,7 @@ extension HTTPHeaders {
   /// - Parameter now: The current date (``HTTPClient/Configuration/now``), from which a date counts.
   /// - Returns: The delay, or `nil` if the field is absent or malformed.
   public func retryAfter(now: Date) -> Duration? {
-    guard let value = self["Retry-After"]?.trimmingCharacters(in: .whitespaces) else { return nil }
+    guard let value = self["Retry-After"].map({ String(FieldSyntax.trimmed($0)) }) else { return nil }
     if let seconds = FieldSyntax.deltaSeconds(value) { return .seconds(seconds) }
     guard let date = HTTPDate(value, now: now)?.date else { return nil }
     let seconds = date.timeIntervalSince(now)

@@ -36,7 +36,7 @@ enum ServerLimits {
 
   /// A decimal number without a sign, such as `12` or `0.5`.
   private static func decimal(_ text: String?) -> Double? {
-    guard let text = text?.trimmingCharacters(in: .whitespaces), (1...32).contains(text.utf8.count) else { return nil }
+    guard let text = text.map({ FieldSyntax.trimmed($0) }), (1...32).contains(text.utf8.count) else { return nil }
     let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy { 0x30...0x39 ~= $0 } }) else { return nil }
     return Double(text)
@@ -51,7 +51,7 @@ enum ServerLimits {
       for parameter in item.split(separator: ";").dropFirst() {
         let parts = parameter.split(separator: "=", maxSplits: 1)
         guard parts.count == 2 else { continue }
-        switch parts[0].trimmingCharacters(in: .whitespaces) {
+        switch FieldSyntax.trimmed(parts[0]) {
         case "r": remaining = number(String(parts[1]))
         case "t": time = number(String(parts[1]))
         default: break
@@ -64,6 +64,6 @@ enum ServerLimits {
 
   /// A number without a sign; large ones saturate at 2³¹ (RFC 9111 §1.2.2).
   private static func number(_ text: String?) -> Int64? {
-    text.flatMap { FieldSyntax.deltaSeconds($0.trimmingCharacters(in: .whitespaces)) }.map { Int64($0) }
+    text.flatMap { FieldSyntax.deltaSeconds(FieldSyntax.trimmed($0)) }.map { Int64($0) }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 
 /// A destination for log lines.
 ///
@@ -22,7 +23,7 @@ public struct LogSink: Sendable {
   ///
   /// If standard error may be a closed pipe, the program must ignore `SIGPIPE`, as for its own writes.
   public static let standardError = LogSink { line in
-    try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
+    _ = Array("\(line)\n".utf8).withUnsafeBytes { DiskCalls.append($0, to: STDERR_FILENO) }
   }
 
   /// Writes a line.

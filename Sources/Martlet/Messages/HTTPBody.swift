@@ -1,4 +1,5 @@
 public import Foundation
+import MartletBase
 
 /// The body of a request.
 ///
@@ -123,16 +124,12 @@ public struct HTTPBody: Sendable, Hashable {
     }
     let path = url.path(percentEncoded: false)
     let name = InvalidInput.printable(path)
-    guard let attributes = try? FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path) else {
-      throw .file("the body file '\(name)' does not exist")
-    }
-    guard attributes[.type] as? FileAttributeType == .typeRegular else {
-      throw .file("the body file '\(name)' is not a regular file")
-    }
+    guard let facts = DiskCalls.targetFacts(path) else { throw .file("the body file '\(name)' does not exist") }
+    guard facts.isFile else { throw .file("the body file '\(name)' is not a regular file") }
     guard FileManager.default.isReadableFile(atPath: path) else {
       throw .file("the body file '\(name)' cannot be read")
     }
-    return (attributes[.size] as? NSNumber)?.int64Value ?? 0
+    return facts.size
   }
 }
 

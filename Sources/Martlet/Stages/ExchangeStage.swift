@@ -63,7 +63,7 @@ struct ExchangeStage: Stage {
 
   /// Adds the deadline header.
   private func announceEnd(
-    _ header: DeadlineHeader, _ hop: inout Hop, _ context: RequestContext
+    _ header: Deadline.Header, _ hop: inout Hop, _ context: RequestContext
   ) throws {
     let call = context.call
     guard let end = call.end, !hop.headers.contains(header.name), header.applies(to: hop.origin) else { return }

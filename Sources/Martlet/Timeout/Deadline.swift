@@ -98,7 +98,7 @@ public nonisolated(nonsending) func withDeadline<R>(
 ///
 /// - Parameters:
 ///   - deadline: The deadline, such as one that a request to a server came with
-///     (``DeadlineHeader/deadline(in:name:now:clock:)``). With `nil` the closure runs as it is.
+///     (``Deadline/Header/deadline(in:name:now:clock:)``). With `nil` the closure runs as it is.
 ///   - work: The work.
 /// - Returns: The result of the closure.
 /// - Throws: The error thrown by the closure.

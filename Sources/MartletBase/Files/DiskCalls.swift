@@ -144,9 +144,8 @@ public struct DiskFacts: Equatable, Sendable {
   public var inode: UInt64
   /// The number of the file system's device.
   public var device: UInt64
-  /// At most 2⁴⁰, so that sums of sizes cannot overflow.
   public var size: Int64
-  /// The modification time, or that of the last use, in microseconds since 1970; clamped, too.
+  /// The modification time, or that of the last use, in microseconds since 1970; clamped.
   public var time: Int64
 
   /// The facts that a system call returns; `nil` with `errno` if it fails.
@@ -165,7 +164,7 @@ public struct DiskFacts: Equatable, Sendable {
     hasOtherNames = facts.st_nlink > 1
     inode = UInt64(truncatingIfNeeded: facts.st_ino)
     device = UInt64(truncatingIfNeeded: facts.st_dev)
-    size = min(max(Int64(facts.st_size), 0), 1 << 40)
+    size = max(Int64(facts.st_size), 0)
     time = withUnsafePointer(to: facts) { martlet_modification_time($0) }
   }
 }

@@ -69,12 +69,12 @@ extension DiskStorage {
       } else if let body {
         bodies.append((name, body, facts))
       } else {
-        slots[name] = DiskIndex.Slot(bytes: facts.size, lastUse: min(facts.time, time))
+        slots[name] = DiskIndex.Slot(bytes: bounded(facts), lastUse: min(facts.time, time))
       }
     }
     for body in bodies {
       if slots[body.name] != nil, DiskRecord.header(body.name, in: folder)?.bodyFile == body.number {
-        slots[body.name]?.bytes += body.facts.size
+        slots[body.name]?.bytes += bounded(body.facts)
         slots[body.name]?.body = body.number
       } else if abs(time - body.facts.time) > Self.orphanLifetime {
         folder.remove(body.name, body: body.number)
@@ -82,6 +82,9 @@ extension DiskStorage {
     }
     return slots
   }
+
+  /// The size of a file; bounded, so that sums cannot overflow.
+  private func bounded(_ facts: DiskFacts) -> Int64 { min(facts.size, 1 << 40) }
 
   /// Removes unfinished files of killed processes.
   func removeOldTemporaries(_ folder: DiskFolder) {

@@ -43,7 +43,7 @@ extension ActivityMonitor {
     /// The budget in bytes.
     public var budget: Int64
     /// The time until the next period.
-    public var rest: Duration
+    public var timeUntilReset: Duration
   }
 }
 

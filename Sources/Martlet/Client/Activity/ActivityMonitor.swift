@@ -162,7 +162,8 @@ extension ClientCore {
     if let ledger = configuration.dataLedger {
       let now = configuration.now()
       snapshot.data = ActivityMonitor.DataState(
-        used: ledger.used(now: now), budget: ledger.budget.bytes ?? .max, rest: ledger.budget.period(at: now).rest)
+        used: ledger.used(now: now), budget: ledger.budget.bytes ?? .max,
+        timeUntilReset: ledger.budget.period(at: now).rest)
     }
     snapshot.work = work.map(\.snapshot)
     for call in calls.sorted(by: { $0.id < $1.id }) {

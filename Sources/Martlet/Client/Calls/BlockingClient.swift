@@ -1,6 +1,7 @@
-import MartletBase
+import CMartletShim
 import Dispatch
 import Foundation
+import MartletBase
 
 #if os(Linux)
   import CurlEngine
@@ -47,8 +48,8 @@ extension HTTPClient {
 
     private func wait<Output: Sendable>(_ work: @escaping @Sendable () async throws -> Output) throws -> Output {
       let isInTask = withUnsafeCurrentTask { $0 != nil }
-      if let problem = Self.problem(isMainThread: Thread.isMainThread, isInTask: isInTask, isInEngine: Self.isInEngine)
-      {
+      let isMainThread = martlet_is_main_thread()
+      if let problem = Self.problem(isMainThread: isMainThread, isInTask: isInTask, isInEngine: Self.isInEngine) {
         throw HTTPError(.unsupported, problem)
       }
       let result = Promise<Output>()

@@ -55,7 +55,7 @@ extension Call {
       throw HTTPError(.invalidRequest, message, request: request)
     }
     guard scheme == .ntlm else { return Handshake(scheme: scheme, origin: origin, user: "", password: "") }
-    let composed = password.precomposedStringWithCanonicalMapping
+    let composed = password.composed
     // libcurl would send a wrong proof, which counts as a failed attempt and may lock the account.
     guard (domain + user).utf8.allSatisfy({ $0 < 0x80 }), composed.unicodeScalars.allSatisfy({ $0.value <= 0xFF })
     else {

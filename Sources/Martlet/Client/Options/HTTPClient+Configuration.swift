@@ -48,7 +48,7 @@ extension HTTPClient {
     public var requestIDHeader: String?
 
     /// A header field that tells servers how much time is left; `nil` by default.
-    public var deadlineHeader: DeadlineHeader?
+    public var deadlineHeader: Deadline.Header?
 
     /// The default options of requests; a scope, an endpoint or a request overrides them.
     public var options = RequestOptions()

@@ -84,9 +84,9 @@ struct TLSMaterial: Sendable, Hashable {
 
   /// Whether a text looks like the path of a file.
   private static func isPath(_ data: Data) -> Bool {
-    guard data.count < 4_096, let text = String(data: data, encoding: .utf8) else { return false }
-    let line = text.trimmingCharacters(in: .whitespacesAndNewlines)
-    guard !line.isEmpty, !line.contains(where: \.isWhitespace) else { return false }
+    guard data.count < 4_096, let text = String(validating: data, as: UTF8.self) else { return false }
+    let words = text.split(whereSeparator: \.isWhitespace)
+    guard words.count == 1, let line = words.first else { return false }
     return line.hasPrefix("/") || line.hasPrefix("./") || line.hasPrefix("~/")
       || [".pem", ".crt", ".cer", ".key"].contains { line.hasSuffix($0) }
   }

@@ -329,7 +329,7 @@ enum BootID {
       return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     #else
       let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
-      return text?.trimmingCharacters(in: .whitespacesAndNewlines)
+      return text.map { String($0.prefix { !$0.isWhitespace }) }
     #endif
   }()
 }
