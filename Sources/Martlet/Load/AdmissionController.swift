@@ -20,15 +20,6 @@ struct AdmissionController {
     var maximumWaiting = 1_000
   }
 
-  /// A request that arrives.
-  struct Arrival {
-    let id: UInt64
-    var priority = 0
-    var caller = FairQueue.Caller.anybody
-    /// The end of the request by its own limits.
-    var end: Duration?
-  }
-
   typealias Refusal = Explanation.LoadReason
 
   enum Verdict: Equatable {
@@ -81,7 +72,10 @@ struct AdmissionController {
 
   // MARK: Arrival
 
-  mutating func arrive(_ arrival: Arrival, now: Duration) -> Verdict {
+  /// Decides about a request that arrives; `end` is its end by its own limits.
+  mutating func arrive(
+    _ id: UInt64, priority: Int = 0, caller: FairQueue.Caller = .anybody, end: Duration? = nil, now: Duration
+  ) -> Verdict {
     notice(now)
     if !circuit.isClosed {
       if let refusal = circuitRefusal(now: now) { return .refused(refusal) }
@@ -97,8 +91,8 @@ struct AdmissionController {
       return .goes(isProbe: false)
     }
     guard queue.count < rules.maximumWaiting else { return .refused(.queueFull(waiting: queue.count)) }
-    queue.push(arrival.id, priority: arrival.priority, caller: arrival.caller)
-    ends[arrival.id] = arrival.end
+    queue.push(id, priority: priority, caller: caller)
+    ends[id] = end
     return .waits
   }
 

@@ -76,12 +76,6 @@ final class AdmissionQueue: Sendable {
     }
   }
 
-  enum Arrival {
-    case goes(isProbe: Bool)
-    case waits(Waiter)
-    case refused(AdmissionController.Refusal)
-  }
-
   private struct State {
     var gate: AdmissionController
     var waiters: [UInt64: Waiter] = [:]
@@ -123,23 +117,22 @@ final class AdmissionQueue: Sendable {
   /// A request arrives.
   ///
   /// Clients that share the line have timelines of their own: `end` is the request's, by its own timeline.
-  func arrive(priority: Int, caller: FairQueue.Caller, end: Duration?, by own: Timeline) -> Arrival {
+  func arrive(
+    priority: Int, caller: FairQueue.Caller, end: Duration?, by own: Timeline
+  ) -> (AdmissionController.Verdict, Waiter?) {
     let (now, since) = (timeline.now(), own.now())
     let end = end.map { now + ($0 - since) }
-    let (arrival, timer): (Arrival, Duration?) = state.withLock { state in
+    let (verdict, waiter, timer): (AdmissionController.Verdict, Waiter?, Duration?) = state.withLock { state in
       state.nextID += 1
       let id = state.nextID
-      switch state.gate.arrive(.init(id: id, priority: priority, caller: caller, end: end), now: now) {
-      case .goes(let isProbe): return (.goes(isProbe: isProbe), nil)
-      case .refused(let refusal): return (.refused(refusal), nil)
-      case .waits:
-        let waiter = Waiter(id, self, since: since)
-        state.waiters[id] = waiter
-        return (.waits(waiter), state.newTimer(now))
-      }
+      let verdict = state.gate.arrive(id, priority: priority, caller: caller, end: end, now: now)
+      guard verdict == .waits else { return (verdict, nil, nil) }
+      let waiter = Waiter(id, self, since: since)
+      state.waiters[id] = waiter
+      return (verdict, waiter, state.newTimer(now))
     }
     if let timer { start(timer) }
-    return arrival
+    return (verdict, waiter)
   }
 
   /// For how long the circuit refuses requests; `nil` if it does not.

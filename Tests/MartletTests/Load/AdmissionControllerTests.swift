@@ -54,9 +54,9 @@ import Testing
     rules.rate = .perSecond(10, burst: 3)
     var gate = AdmissionController(rules)
 
-    for id in 1...3 { #expect(gate.arrive(.init(id: UInt64(id)), now: .zero) == .goes(isProbe: false)) }
-    #expect(gate.arrive(.init(id: 4), now: .zero) == .waits)
-    #expect(gate.arrive(.init(id: 5), now: .milliseconds(50)) == .waits)
+    for id in 1...3 { #expect(gate.arrive(UInt64(id), now: .zero) == .goes(isProbe: false)) }
+    #expect(gate.arrive(4, now: .zero) == .waits)
+    #expect(gate.arrive(5, now: .milliseconds(50)) == .waits)
     #expect(gate.nextTime(now: .milliseconds(50)) == .milliseconds(100))
     #expect(gate.serve(now: .milliseconds(99)).isEmpty)
     #expect(gate.serve(now: .milliseconds(100)).map(\.id) == [4])
@@ -73,7 +73,7 @@ import Testing
     let times: [Duration] = [.seconds(1_000), .seconds(1_000), .seconds(5), .seconds(6), .seconds(1_000_000)]
     var went: [Bool] = []
     for (id, time) in times.enumerated() {
-      went.append(gate.arrive(.init(id: UInt64(id)), now: time) == .goes(isProbe: false))
+      went.append(gate.arrive(UInt64(id), now: time) == .goes(isProbe: false))
       gate.leave(UInt64(id))
     }
     #expect(went == [true, true, false, true, true])
@@ -95,7 +95,7 @@ import Testing
       var rules = AdmissionController.Rules()
       rules.rate = rate
       var gate = AdmissionController(rules)
-      for id: UInt64 in 0..<10 { _ = gate.arrive(.init(id: id), now: .seconds(Int64(id))) }
+      for id: UInt64 in 0..<10 { _ = gate.arrive(id, now: .seconds(Int64(id))) }
       _ = gate.serve(now: .seconds(Int64(1) << 40))
       _ = gate.nextTime(now: .seconds(Int64(1) << 40))
     }
@@ -140,21 +140,21 @@ import Testing
     var gate = AdmissionController(rules)
     gate.pause(until: .seconds(20), now: .zero)
 
-    #expect(gate.arrive(.init(id: 1), now: .zero) == .waits)
+    #expect(gate.arrive(1, now: .zero) == .waits)
     #expect(gate.nextTime(now: .zero) == .seconds(20))
     #expect(gate.serve(now: .seconds(19)).isEmpty)
     #expect(gate.serve(now: .seconds(20)).map(\.id) == [1])
     gate.pause(until: .seconds(1_000_000), now: .seconds(21))
-    #expect(gate.arrive(.init(id: 2), now: .seconds(21)) == .refused(.pause(.seconds(60), maximum: .seconds(30))))
+    #expect(gate.arrive(2, now: .seconds(21)) == .refused(.pause(.seconds(60), maximum: .seconds(30))))
     // The clock was set back.
-    _ = gate.arrive(.init(id: 3), now: .seconds(-1_000_000))
+    _ = gate.arrive(3, now: .seconds(-1_000_000))
     #expect(gate.pauseLeft(now: .seconds(-999_990)) == .seconds(50))
 
     rules.rate.maximumPause = .zero
     var unimpressed = AdmissionController(rules)
     unimpressed.pause(until: .seconds(9), now: .zero)
     #expect(unimpressed.pauseLeft(now: .zero) == nil)
-    #expect(unimpressed.arrive(.init(id: 1), now: .zero) == .goes(isProbe: false))
+    #expect(unimpressed.arrive(1, now: .zero) == .goes(isProbe: false))
   }
 
   // MARK: The circuit
@@ -170,26 +170,26 @@ import Testing
   @Test func `a circuit opens after failures in a row, lets one probe through, and closes with a response`() {
     var gate = Self.circuit(2)
     for (outcome, time) in [(Self.failure, 0), (.response(after: nil), 1), (Self.failure, 2)] {
-      #expect(gate.arrive(.init(id: 1), now: .seconds(time)) == .goes(isProbe: false))
+      #expect(gate.arrive(1, now: .seconds(time)) == .goes(isProbe: false))
       _ = gate.respond(outcome, isProbe: false, now: .seconds(time))
       if gate.release() { _ = gate.serve(now: .seconds(time)) }
     }
     #expect(gate.circuit.state == .closed(failures: 1))
     _ = gate.respond(Self.failure, isProbe: false, now: .seconds(3))
     #expect(gate.circuit.state == .open(until: .seconds(13)))
-    #expect(gate.arrive(.init(id: 2), now: .seconds(5)) == .refused(.circuitOpen(retryAfter: .seconds(8))))
+    #expect(gate.arrive(2, now: .seconds(5)) == .refused(.circuitOpen(retryAfter: .seconds(8))))
 
-    #expect(gate.arrive(.init(id: 3), now: .seconds(13)) == .goes(isProbe: true))
-    #expect(gate.arrive(.init(id: 4), now: .seconds(13)) == .refused(.circuitOpen(retryAfter: .zero)))
+    #expect(gate.arrive(3, now: .seconds(13)) == .goes(isProbe: true))
+    #expect(gate.arrive(4, now: .seconds(13)) == .refused(.circuitOpen(retryAfter: .zero)))
     _ = gate.respond(Self.failure, isProbe: true, now: .seconds(14))
     #expect(gate.circuit.state == .open(until: .seconds(24)))
 
-    #expect(gate.arrive(.init(id: 5), now: .seconds(24)) == .goes(isProbe: true))
+    #expect(gate.arrive(5, now: .seconds(24)) == .goes(isProbe: true))
     _ = gate.respond(.cancelled, isProbe: true, now: .seconds(25))
-    #expect(gate.arrive(.init(id: 6), now: .seconds(25)) == .goes(isProbe: true))
+    #expect(gate.arrive(6, now: .seconds(25)) == .goes(isProbe: true))
     _ = gate.respond(.refusal, isProbe: true, now: .seconds(26))
     #expect(gate.circuit.state == .closed(failures: 0))
-    #expect(gate.arrive(.init(id: 7), now: .seconds(26)) == .goes(isProbe: false))
+    #expect(gate.arrive(7, now: .seconds(26)) == .goes(isProbe: false))
   }
 
   @Test func `exchanges that began before the circuit opened do not prolong its pause`() {
@@ -197,7 +197,7 @@ import Testing
     _ = gate.respond(Self.failure, isProbe: false, now: .seconds(1))
     _ = gate.respond(Self.failure, isProbe: false, now: .seconds(9))
     #expect(gate.circuit.state == .open(until: .seconds(11)))
-    #expect(gate.arrive(.init(id: 1), now: .seconds(11)) == .goes(isProbe: true))
+    #expect(gate.arrive(1, now: .seconds(11)) == .goes(isProbe: true))
     _ = gate.respond(Self.failure, isProbe: false, now: .seconds(12))
     #expect(gate.circuit.state == .probing)
   }
@@ -207,8 +207,8 @@ import Testing
     rules.breaker = .afterFailures(1)
     rules.bounds = 1...1
     var gate = AdmissionController(rules)
-    #expect(gate.arrive(.init(id: 1), now: .zero) == .goes(isProbe: false))
-    for id: UInt64 in 2...4 { #expect(gate.arrive(.init(id: id), now: .zero) == .waits) }
+    #expect(gate.arrive(1, now: .zero) == .goes(isProbe: false))
+    for id: UInt64 in 2...4 { #expect(gate.arrive(id, now: .zero) == .waits) }
     let served = gate.respond(Self.failure, isProbe: false, now: .seconds(1))
     #expect(served.map(\.id) == [2, 3, 4])
     #expect(gate.waiting == 0)
@@ -235,15 +235,15 @@ import Testing
     var gate = AdmissionController(rules)
     var now = Duration.zero
     for _ in 0..<20 {
-      _ = gate.arrive(.init(id: 0), now: now)
+      _ = gate.arrive(0, now: now)
       now += .milliseconds(100)
       _ = gate.respond(.response(after: .milliseconds(100)), isProbe: false, now: now)
       if gate.release() { _ = gate.serve(now: now) }
     }
-    #expect(gate.arrive(.init(id: 1), now: now) == .goes(isProbe: false))
-    #expect(gate.arrive(.init(id: 2, end: now + .milliseconds(50)), now: now) == .waits)
-    #expect(gate.arrive(.init(id: 3, end: now + .seconds(5)), now: now) == .waits)
-    #expect(gate.arrive(.init(id: 4), now: now) == .refused(.queueFull(waiting: 2)))
+    #expect(gate.arrive(1, now: now) == .goes(isProbe: false))
+    #expect(gate.arrive(2, end: now + .milliseconds(50), now: now) == .waits)
+    #expect(gate.arrive(3, end: now + .seconds(5), now: now) == .waits)
+    #expect(gate.arrive(4, now: now) == .refused(.queueFull(waiting: 2)))
 
     let served = gate.release() ? gate.serve(now: now) : []
     #expect(served.map(\.id) == [2, 3])

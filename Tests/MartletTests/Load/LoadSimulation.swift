@@ -208,8 +208,7 @@ struct LoadSimulation {
     let client = calls[call].client
     nextWait += 1
     let end = Duration.seconds(calls[call].start + scenario.patience)
-    let arrival = AdmissionController.Arrival(id: UInt64(nextWait), caller: .anybody, end: end)
-    switch clients[client].gate.arrive(arrival, now: time) {
+    switch clients[client].gate.arrive(UInt64(nextWait), end: end, now: time) {
     case .goes(let isProbe): send(call, isProbe: isProbe)
     case .refused: fail(call)
     case .waits:

@@ -69,11 +69,11 @@ final class AdmissionPermit: Sendable {
         entered(isProbe: false)
         continue
       }
-      switch line.arrive(
+      let (verdict, waiter) = line.arrive(
         priority: call.options.priority, caller: call.caller, end: call.end, by: call.core.timeline)
-      {
+      switch verdict {
       case .goes(let isProbe): entered(isProbe: isProbe)
-      case .waits(let waiter): return waiter
+      case .waits: return waiter
       case .refused(let refusal): throw error(refusal, call)
       }
     }
