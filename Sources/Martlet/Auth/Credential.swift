@@ -6,9 +6,9 @@ public import Foundation
 public struct Credential: Sendable, Hashable {
   /// Indirect, because options are copied for every request and rarely have a credential.
   private indirect enum Secret: Sendable, Hashable {
-    case password(user: String, String)
+    /// With a domain, an account of it.
+    case password(user: String, String, domain: String?, isAllowedWithoutTLS: Bool)
     case token(String, refresh: String?, expires: Date?)
-    case account(user: String, password: String, domain: String, isAllowedWithoutTLS: Bool)
     case ticket(isAllowedWithoutTLS: Bool)
   }
 
@@ -28,7 +28,8 @@ public struct Credential: Sendable, Hashable {
   ///   - isPreemptive: Whether Basic is sent before a challenge.
   /// - Returns: The credential.
   public static func user(_ user: String, password: String, isPreemptive: Bool = false) -> Credential {
-    Credential(secret: .password(user: user, password), isPreemptive: isPreemptive)
+    Credential(
+      secret: .password(user: user, password, domain: nil, isAllowedWithoutTLS: false), isPreemptive: isPreemptive)
   }
 
   /// A bearer token (RFC 6750).
@@ -61,7 +62,7 @@ public struct Credential: Sendable, Hashable {
     _ user: String, password: String, domain: String, isAllowedWithoutTLS: Bool = false
   ) -> Credential {
     Credential(
-      secret: .account(user: user, password: password, domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS),
+      secret: .password(user: user, password, domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS),
       isPreemptive: false)
   }
 
@@ -75,23 +76,13 @@ public struct Credential: Sendable, Hashable {
   }
 
   /// The user name, or `nil` for a credential without one.
-  public var user: String? {
-    switch secret {
-    case .password(let user, _), .account(let user, _, _, _): user
-    case .token, .ticket: nil
-    }
-  }
+  public var user: String? { if case .password(let user, _, _, _) = secret { user } else { nil } }
 
   /// The password, or `nil` for a credential without one.
-  public var password: String? {
-    switch secret {
-    case .password(_, let password), .account(_, let password, _, _): password
-    case .token, .ticket: nil
-    }
-  }
+  public var password: String? { if case .password(_, let password, _, _) = secret { password } else { nil } }
 
   /// The Windows domain, or `nil` for a credential without one.
-  public var domain: String? { if case .account(_, _, let domain, _) = secret { domain } else { nil } }
+  public var domain: String? { if case .password(_, _, let domain, _) = secret { domain } else { nil } }
 
   /// Whether the credential is a Kerberos ticket.
   public var isKerberosTicket: Bool { if case .ticket = secret { true } else { false } }
@@ -99,8 +90,8 @@ public struct Credential: Sendable, Hashable {
   /// Whether the credential may be used for NTLM and Negotiate over http.
   public var isAllowedWithoutTLS: Bool {
     switch secret {
-    case .account(_, _, _, let isAllowed), .ticket(let isAllowed): isAllowed
-    case .password, .token: false
+    case .password(_, _, _, let isAllowed), .ticket(let isAllowed): isAllowed
+    case .token: false
     }
   }
 
@@ -115,9 +106,9 @@ public struct Credential: Sendable, Hashable {
 
   var schemes: [AuthenticationScheme] {
     switch secret {
-    case .password: [.basic, .digest]
+    case .password(_, _, nil, _): [.basic, .digest]
+    case .password: [.ntlm]
     case .token: [.bearer]
-    case .account: [.ntlm]
     case .ticket: [.negotiate]
     }
   }
@@ -130,9 +121,9 @@ extension Credential: CustomStringConvertible, CustomReflectable {
   /// The kind of the credential, without its secrets.
   public var description: String {
     switch secret {
-    case .password: "a password"
+    case .password(_, _, nil, _): "a password"
+    case .password: "an account"
     case .token: "a token"
-    case .account: "an account"
     case .ticket: "a ticket"
     }
   }
