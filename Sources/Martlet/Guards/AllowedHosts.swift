@@ -9,19 +9,7 @@ import MartletBase
 /// | `10.1.2.3`, `::1`, `[::1]` | this address, in any notation |
 /// | any of these with a port: `example.com:8443`, `[::1]:8080` | the same, only at this port |
 struct AllowedHosts: Sendable, Hashable {
-  private enum Name: Sendable, Hashable {
-    case host(String)
-    case below(String)
-    case address(IPAddress)
-  }
-
-  private struct Entry: Sendable, Hashable {
-    var name: Name
-    /// The port; `nil` for all ports.
-    var port: Int?
-  }
-
-  private var entries: [Entry] = []
+  private var entries: [HostRule] = []
   /// The problem of the first malformed pattern.
   private(set) var problem: InvalidInput?
 
@@ -37,22 +25,11 @@ struct AllowedHosts: Sendable, Hashable {
   }
 
   /// Whether requests may go to a host, as in a parsed URL, and a port.
-  func allows(_ host: String, port: Int) -> Bool {
-    let address = IPAddress(host)
-    let name = URLHost.withoutRoot(host)
-    return entries.contains { entry in
-      guard entry.port ?? port == port else { return false }
-      switch entry.name {
-      case .host(let allowed): return address == nil && name == allowed
-      case .below(let parent): return address == nil && name.hasSuffix(".\(parent)")
-      case .address(let allowed): return address == allowed
-      }
-    }
-  }
+  func allows(_ host: String, port: Int) -> Bool { entries.cover(host, port: port) }
 
-  private static func read(_ text: String) throws(InvalidInput) -> Entry {
+  private static func read(_ text: String) throws(InvalidInput) -> HostRule {
     // Without brackets, the end of an IPv6 address would be parsed as a port.
-    if let address = IPAddress(text) { return Entry(name: .address(address)) }
+    if let address = IPAddress(text) { return .network(IPNetwork(address), port: nil) }
     let isPattern = text.hasPrefix("*.")
     let rest = isPattern ? text.dropFirst(2) : text[...]
     guard !rest.contains("*") else {
@@ -62,9 +39,9 @@ struct AllowedHosts: Sendable, Hashable {
     guard authority.user == nil else { throw InvalidInput("it is not a host name") }
     if let address = IPAddress(authority.host) {
       guard !isPattern else { throw InvalidInput("an IP address has no subdomains: write it without '*.'") }
-      return Entry(name: .address(address), port: authority.port)
+      return .network(IPNetwork(address), port: authority.port)
     }
     let name = URLHost.withoutRoot(authority.host)
-    return Entry(name: isPattern ? .below(name) : .host(name), port: authority.port)
+    return isPattern ? .below(name, port: authority.port) : .name(name, port: authority.port)
   }
 }

@@ -18,6 +18,9 @@ struct IPNetwork: Hashable, Sendable {
     self.prefix = Int(prefix)
   }
 
+  /// The network of one address.
+  init(_ address: IPAddress) { (self.address, prefix) = (address, 8 * address.bytes.count) }
+
   func contains(_ other: IPAddress) -> Bool {
     guard other.bytes.count == address.bytes.count else { return false }
     let (whole, bits) = prefix.quotientAndRemainder(dividingBy: 8)

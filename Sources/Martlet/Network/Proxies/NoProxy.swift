@@ -11,14 +11,7 @@ import MartletBase
 /// | `<local>` | host names without a dot |
 /// | a name or an address, with a port: `a.example:8080`, `[::1]:8080` | the same, on this port |
 struct NoProxy: Sendable, Equatable {
-  private enum Entry: Sendable, Equatable {
-    case everything
-    case undotted
-    case name(String, port: Int?)
-    case network(IPNetwork, port: Int?)
-  }
-
-  private var entries: [Entry] = []
+  private var entries: [HostRule] = []
   /// The entries as written, for ``NetworkPartition``.
   private(set) var partition = ""
   /// The first invalid entry; it covers nothing.
@@ -31,7 +24,7 @@ struct NoProxy: Sendable, Equatable {
       let entry = FieldSyntax.lowercased(FieldSyntax.trimmed(text))
       guard !entry.isEmpty else { continue }
       if let read = Self.read(entry) {
-        entries.append(read)
+        entries += read
         partition += " \(entry)"
       } else {
         let shown = InvalidInput.printable(text)
@@ -42,29 +35,13 @@ struct NoProxy: Sendable, Equatable {
   }
 
   /// Whether an entry covers a host of a parsed URL, which is then reached directly.
-  func covers(_ host: String, port: Int) -> Bool {
-    if entries.isEmpty { return false }
-    let address = IPAddress(host)
-    let name = URLHost.withoutRoot(host)
-    return entries.contains { entry in
-      switch entry {
-      case .everything: return true
-      case .undotted: return address == nil && !name.contains(".")
-      case .name(let entry, let only):
-        guard address == nil, only ?? port == port else { return false }
-        return name == entry || name.hasSuffix(".\(entry)")
-      case .network(let network, let only):
-        guard let address, only ?? port == port else { return false }
-        return network.contains(address)
-      }
-    }
-  }
+  func covers(_ host: String, port: Int) -> Bool { entries.cover(host, port: port) }
 
-  private static func read(_ text: String) -> Entry? {
-    if text == "*" { return .everything }
-    if text == "<local>" { return .undotted }
-    if let network = IPNetwork(wildcards: text) { return .network(network, port: nil) }
-    if let network = IPNetwork(text) { return .network(network, port: nil) }
+  private static func read(_ text: String) -> [HostRule]? {
+    if text == "*" { return [.everything] }
+    if text == "<local>" { return [.undotted] }
+    if let network = IPNetwork(wildcards: text) { return [.network(network, port: nil)] }
+    if let network = IPNetwork(text) { return [.network(network, port: nil)] }
     if text.contains("/") { return nil }
     var host = text[...]
     var port: Int?
@@ -75,10 +52,10 @@ struct NoProxy: Sendable, Equatable {
       host = text[..<colon]
       port = Int(number)
     }
-    if let network = IPNetwork(String(host)) { return .network(network, port: port) }
+    if let network = IPNetwork(String(host)) { return [.network(network, port: port)] }
     if host.hasPrefix("*.") { host = host.dropFirst(2) } else if host.hasPrefix(".") { host = host.dropFirst() }
     if host.hasSuffix(".") { host = host.dropLast() }
     guard !host.contains("*"), let name = try? URLHost.parse(Array(host.utf8)[...]) else { return nil }
-    return .name(name, port: port)
+    return [.name(name, port: port), .below(name, port: port)]
   }
 }
