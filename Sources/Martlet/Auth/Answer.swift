@@ -66,7 +66,7 @@ final class Answer: Sendable {
     case .basic: 1
     case .bearer: 2
     case .ntlm: 3
-    case .digest: digest.map { 4 + $0.algorithm.rawValue } ?? 0
+    case .digest: digest.flatMap { DigestAlgorithm.allCases.firstIndex(of: $0.algorithm) }.map { 4 + $0 } ?? 0
     case .negotiate: 10
     default: 0
     }

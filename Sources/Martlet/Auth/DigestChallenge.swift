@@ -1,17 +1,12 @@
 import MartletBase
 
 /// The hash of a Digest challenge (RFC 7616 §3.3), ordered by strength.
-enum DigestAlgorithm: Int, Sendable, CaseIterable {
-  case md5, sha256, sha512t256
-
-  /// The name without `-sess`.
-  var name: String {
-    switch self {
-    case .md5: "MD5"
-    case .sha256: "SHA-256"
-    case .sha512t256: "SHA-512-256"
-    }
-  }
+///
+/// The raw value is the name without `-sess`.
+enum DigestAlgorithm: String, Sendable, CaseIterable {
+  case md5 = "MD5"
+  case sha256 = "SHA-256"
+  case sha512t256 = "SHA-512-256"
 
   /// The hash of ``WireText`` in lower-case hexadecimal digits.
   func hash(_ text: String) -> String {
@@ -57,7 +52,7 @@ struct DigestChallenge: Sendable, Hashable {
       guard FieldSyntax.isToken(name) else { return nil }
       isSession = FieldSyntax.lowercased(name).hasSuffix("-sess")
       let hash = isSession ? name.dropLast(5) : name[...]
-      guard let known = DigestAlgorithm.allCases.first(where: { FieldSyntax.isSameName($0.name, hash) }) else {
+      guard let known = DigestAlgorithm.allCases.first(where: { FieldSyntax.isSameName($0.rawValue, hash) }) else {
         return nil
       }
       algorithm = known

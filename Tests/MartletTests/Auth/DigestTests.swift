@@ -164,7 +164,7 @@ import Testing
     ])
     func choice(_ schemes: [AuthenticationScheme]) -> String? {
       let offer = Offer.strongest(of: challenges, among: schemes)
-      return offer.map { "\($0.scheme) \($0.digest?.algorithm.name ?? "")" }
+      return offer.map { "\($0.scheme) \($0.digest?.algorithm.rawValue ?? "")" }
     }
 
     #expect(choice([.basic, .bearer, .digest]) == "Digest SHA-512-256")
