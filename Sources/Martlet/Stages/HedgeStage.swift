@@ -8,8 +8,9 @@ struct HedgeStage: Stage {
     guard let race = race(hop, context, next) else { return try await next(hop, context) }
     defer { race.end() }
     let result = await race.send(in: race.primary)
-    if let response = race.judge(result) { return response }
-    return try await race.choose(result)
+    let (response, hedge) = race.judge(result)
+    if let response { return response }
+    return try await race.choose(result, hedge)
   }
 
   /// The race of a request that may be hedged; `nil` for others.
@@ -63,14 +64,6 @@ final class HedgeRace: Watched {
     /// The hedge has a usable response, while the first exchange had none.
     case won(Hedge, StreamedResponse)
     case over
-
-    /// The second exchange, unless its result is known to be used or not.
-    var hedge: Hedge? {
-      switch self {
-      case .hedged(let hedge), .won(let hedge, _): hedge
-      case .waits, .over: nil
-      }
-    }
   }
 
   let primary: HedgeExchange
@@ -80,14 +73,13 @@ final class HedgeRace: Watched {
   private let delay: Duration?
   /// Where the latency is noted.
   private let log: HedgeLog?
-  private let start: Duration
   private let state = Locked(State.waits)
   private let watchPlace = SlotIndex()
 
   /// The second exchange, which most races do not have.
-  private final class Hedge: Sendable {
+  fileprivate final class Hedge: Sendable {
     let lane: HedgeExchange
-    let result = Promise<Result<StreamedResponse, any Error>>()
+    let result = Promise<StreamedResponse>()
 
     init(_ context: RequestContext) { lane = HedgeExchange(context, isHedge: true) }
   }
@@ -98,9 +90,8 @@ final class HedgeRace: Watched {
     _ hop: Hop, _ context: RequestContext, _ next: Next, delay: Duration?, log: HedgeLog?
   ) {
     (self.hop, self.context, self.next, self.delay, self.log) = (hop, context, next, delay, log)
-    start = context.call.core.timeline.now()
     primary = HedgeExchange(context, isHedge: false)
-    if let delay { context.call.core.watchdog.watch(self, at: watchPlace, next: start.adding(delay)) }
+    if let delay { call.core.watchdog.watch(self, at: watchPlace, next: call.core.timeline.now().adding(delay)) }
   }
 
   /// Sends the request in a lane, whose end also ends the wait for middleware.
@@ -180,7 +171,7 @@ final class HedgeRace: Watched {
       }
       if hasWon { primary.lose() }
     }
-    hedge.result.resolve(.success(result))
+    hedge.result.resolve(result)
   }
 
   /// Whether a response is used, although the other exchange might still have another one.
@@ -193,7 +184,7 @@ final class HedgeRace: Watched {
   // MARK: The end
 
   /// The response to use, or `nil` if the hedge may have a better one.
-  func judge(_ first: Result<StreamedResponse, any Error>) -> StreamedResponse? {
+  fileprivate func judge(_ first: Result<StreamedResponse, any Error>) -> (StreamedResponse?, Hedge?) {
     learn(first)
     let response = try? first.get()
     let isUsable = response.map { Self.isUsable($0) } ?? false
@@ -204,16 +195,16 @@ final class HedgeRace: Watched {
       return end
     }
     switch end {
-    case .waits, .over: return response
+    case .waits, .over: return (response, nil)
     case .hedged(let hedge):
-      guard isUsable else { return nil }
+      guard isUsable else { return (nil, hedge) }
       hedge.lane.lose()
       call.decided(
         "hedging.lost", "the response of the first request is used, and the second one was cancelled")
-      return response
+      return (response, nil)
     case .won(let hedge, let response):
       hasWon(hedge)
-      return response
+      return (response, nil)
     }
   }
 
@@ -231,13 +222,13 @@ final class HedgeRace: Watched {
   }
 
   /// The response to use, of two of which the first one is not usable.
-  func choose(_ first: Result<StreamedResponse, any Error>) async throws -> StreamedResponse {
-    guard let hedge = state.withLock({ $0.hedge }) else { return try first.get() }
+  fileprivate func choose(
+    _ first: Result<StreamedResponse, any Error>, _ hedge: Hedge?
+  ) async throws -> StreamedResponse {
+    guard let hedge else { return try first.get() }
     if let control = hedge.lane.control { call.promote(control) }
-    // No result if the wait was cancelled.
-    let result = try? await hedge.result.take()
+    let result = await hedge.result.outcome()
     state.withLock { $0 = .over }
-    guard let result else { return try first.get() }
     if case .success(let response) = result, (try? first.get()) == nil || Self.isUsable(response, isHedge: true) {
       hasWon(hedge)
       return response
