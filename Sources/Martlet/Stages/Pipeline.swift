@@ -34,12 +34,11 @@ enum Pipeline {
   static func stages(
     _ settings: ClientSettings, _ features: ClientSettings.Features, hasCredential: Bool = false, _ delivery: Delivery
   ) -> [any Stage] {
-    let (guards, cache, exchangeMiddleware) = (
-      settings.guards, settings.cache, settings.configuration.exchangeMiddleware
-    )
-    return [
+    let (configuration, guards, cache) = (settings.configuration, settings.guards, settings.cache)
+    // With its type, because the compiler would need too long to find it.
+    let stages: [[any Stage]] = [
       // 1 your middleware, once per call
-      settings.configuration.middleware.map(MiddlewareStage.init),
+      configuration.middleware.map(MiddlewareStage.init),
       // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
       features.isFollowing ? [RedirectStage()] : [],
       //   stored responses, when all attempts have failed (RFC 5861 §4)
@@ -51,9 +50,9 @@ enum Pipeline {
       //   rejects disallowed destinations; https for HSTS hosts (RFC 6797), before anything is chosen for the URL
       guards.map { [GuardStage(guards: $0)] } ?? [],
       // 4 credentials; after a 401, all waiting requests share one question, and are then sent again (RFC 9110 §11.6)
-      hasCredential || !settings.configuration.authenticators.isEmpty ? [AuthStage()] : [],
+      hasCredential || !configuration.authenticators.isEmpty ? [AuthStage()] : [],
       //   the same for the 407 of a proxy (RFC 9110 §11.7)
-      settings.configuration.proxy.isNone ? [] : [ProxyAuthStage()],
+      configuration.proxy.isNone ? [] : [ProxyAuthStage()],
       // 5 once per exchange: sends the URL's cookies, and stores those of the response (RFC 6265bis)
       features.hasCookies ? [CookieStage(jar: settings.jar)] : [],
       // 6 serves fresh responses; stores new ones once they are read to the end (RFC 9111)
@@ -61,24 +60,16 @@ enum Pipeline {
       //   sends a request that takes long a second time, and uses the first response
       features.isHedging ? [HedgeStage()] : [],
       // 7 your middleware, once per exchange
-      exchangeMiddleware.map(MiddlewareStage.init),
+      configuration.exchangeMiddleware.map(MiddlewareStage.init),
       //   rejects disallowed destinations again, after that middleware
-      exchangeMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
+      configuration.exchangeMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
       //   waits for the data budget, and for its turn at the limits for the load of servers
-      limits(settings.configuration, features),
+      configuration.dataLedger.map { [DataStage(ledger: $0)] } ?? [],
+      features.isLimited ? [LoadStage()] : [],
       // 8 one exchange on the wire
       [ExchangeStage(transport: settings.transport)],
-    ].flatMap { $0 as [any Stage] }
-  }
-
-  /// On its own, because the compiler would need too long for the whole list.
-  private static func limits(
-    _ configuration: HTTPClient.Configuration, _ features: ClientSettings.Features
-  ) -> [any Stage] {
-    var stages: [any Stage] = []
-    if let ledger = configuration.dataLedger { stages.append(DataStage(ledger: ledger)) }
-    if features.isLimited { stages.append(LoadStage()) }
-    return stages
+    ]
+    return stages.flatMap { $0 }
   }
 
   @inline(__always)
