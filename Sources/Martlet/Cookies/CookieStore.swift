@@ -6,22 +6,18 @@ public import Foundation
 /// ``HTTPClient/derived(_:)`` client shares the jar unless its configuration sets another store.
 public struct CookieStore: Sendable {
   enum Kind: Sendable {
-    case none
-    case memory
+    case own(CookieStorage.Keeping)
     case file(URL, keepsSessionCookies: Bool)
     case jar(CookieJar)
-    #if canImport(Darwin)
-      case system
-    #endif
   }
 
   let kind: Kind
 
   /// Sends no cookies and stores none.
-  public static let off = CookieStore(kind: .none)
+  public static let off = CookieStore(kind: .own(.nowhere))
 
   /// A jar in memory, empty for each new client.
-  public static let memory = CookieStore(kind: .memory)
+  public static let memory = CookieStore(kind: .own(.memory))
 
   /// A jar in a file that other processes may share.
   ///
@@ -42,18 +38,14 @@ public struct CookieStore: Sendable {
     /// `HTTPCookieStorage.shared`, including the cookies of other parts of the program.
     ///
     /// The rules of ``CookieJar`` decide which cookies are stored and sent; the system only stores them.
-    public static let system = CookieStore(kind: .system)
+    public static let system = CookieStore(kind: .own(.system))
   #endif
 
   func makeJar(_ now: @escaping @Sendable () -> Date) -> CookieJar {
     switch kind {
-    case .none: CookieJar(CookieStorage(.nowhere, now))
-    case .memory: CookieJar(now: now)
+    case .own(let keeping): CookieJar(CookieStorage(keeping, now))
     case .file(let url, let keepsSession): CookieJar(file: url, keepsSessionCookies: keepsSession, now: now)
     case .jar(let jar): jar
-    #if canImport(Darwin)
-      case .system: CookieJar(CookieStorage(.system, now))
-    #endif
     }
   }
 }
