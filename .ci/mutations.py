@@ -1416,9 +1416,9 @@ area(
      '    return mutant("hedge-takes-failure") || !response.status.isTransient\n',
      "HedgeStageTests"),
     ("budget-forgets-others", "DataBudget",
-     "        for (tag, bytes) in unsaved { use.add(bytes, tag) }\n      }\n",
-     '        if mutant("budget-forgets-others") { use = DataUse() }\n'
-     "        for (tag, bytes) in unsaved { use.add(bytes, tag) }\n      }\n",
+     "      for (tag, bytes) in unsaved { use.add(bytes, tag) }\n      try",
+     '      if mutant("budget-forgets-others") { use = DataUse() }\n'
+     "      for (tag, bytes) in unsaved { use.add(bytes, tag) }\n      try",
      "DataBudgetTests"),
     ("budget-save-overtakes", "SaveQueue",
      "onFileQueue(queue) {", 'onFileQueue(mutant("budget-save-overtakes") ? .global() : queue) {',

@@ -150,22 +150,23 @@ final class DataLedger: Sendable {
   private static let lagBytes: Int64 = 256 << 10
 
   let budget: DataBudget
-  private let file: DataFile?
+  /// The path of the file: JSON, replaced atomically under a lock.
+  private let path: String?
   /// Takes what is unsaved and writes it, one call after the other.
   private let saves = SaveQueue(label: "Martlet.DataLedger")
   private let state = Locked(State())
 
   init(_ budget: DataBudget) {
     self.budget = budget
-    file = budget.file.map { DataFile($0) }
+    path = budget.file?.path(percentEncoded: false)
   }
 
   func key(_ tag: String?) -> String { budget.scope == .tag ? tag ?? "" : "" }
 
   /// What is left for a tag, and until when; reads the file first.
   func rest(_ tag: String?, now: Date) async throws -> (bytes: Int64, until: Duration) {
-    if let file, !state.withLock({ $0.isLoaded }) {
-      let stored = try await onFileQueue { () throws(HTTPError) in try file.read() }
+    if let path, !state.withLock({ $0.isLoaded }) {
+      let stored = try await onFileQueue { () throws(HTTPError) in try Self.read(path) }
       state.withLock { state in
         if let stored, !state.isLoaded { state.use = stored }
         state.isLoaded = true
@@ -173,7 +174,7 @@ final class DataLedger: Sendable {
     }
     let (number, rest) = budget.period(at: now)
     let key = key(tag)
-    if file != nil, state.withLock({ $0.problem }) != nil { try await save(now: now) }
+    if path != nil, state.withLock({ $0.problem }) != nil { try await save(now: now) }
     return state.withLock { state in
       state.use.enter(number)
       return (max((budget.bytes ?? .max) - state.use.used(key), 0), rest)
@@ -188,7 +189,7 @@ final class DataLedger: Sendable {
     let pause: Duration? = state.withLock { state in
       state.use.enter(number)
       state.use.add(Int64(bytes), key)
-      guard file != nil else { return nil }
+      guard path != nil else { return nil }
       state.unsaved[key, default: 0] += Int64(bytes)
       let pause = (state.unsaved[key] ?? 0) >= Self.lagBytes ? .zero : Self.lag
       guard state.planned.map({ pause < $0 }) ?? true else { return nil }
@@ -207,26 +208,27 @@ final class DataLedger: Sendable {
   ///
   /// When it returns, the file contains everything that was counted before the call.
   func save(now: Date) async throws {
-    guard let file else { return }
+    guard let path else { return }
     let number = budget.period(at: now).number
     // Taking and writing are one step: otherwise a call would return while another one writes what it has taken.
-    try await saves.save(isAsked: true) { [self] () throws(HTTPError) in try write(to: file, number) }
+    try await saves.save(isAsked: true) { [self] () throws(HTTPError) in try write(to: path, number) }
   }
 
-  private func write(to file: DataFile, _ number: Int64) throws(HTTPError) {
+  private func write(to path: String, _ number: Int64) throws(HTTPError) {
     let unsaved = state.withLock { state in
       defer { (state.unsaved, state.planned) = ([:], nil) }
       return state.unsaved
     }
     guard !unsaved.isEmpty else { return }
     do throws(HTTPError) {
-      let stored = try file.change { use in
-        use.enter(number)
-        for (tag, bytes) in unsaved { use.add(bytes, tag) }
-      }
+      let lock = try FileLock(path + ".lock")
+      defer { lock.release() }
+      var use = try Self.read(path) ?? DataUse()
+      use.enter(number)
+      for (tag, bytes) in unsaved { use.add(bytes, tag) }
+      try PrivateFile.replace(path, withJSON: use, isPretty: false, isSynced: false)
       state.withLock { state in
         // The file does not contain the bytes that were counted in the meantime.
-        var use = stored
         for (tag, bytes) in state.unsaved { use.add(bytes, tag) }
         (state.use, state.problem) = (use, nil)
       }
@@ -247,29 +249,12 @@ final class DataLedger: Sendable {
       return state.use.used
     }
   }
-}
 
-/// The file of a ``DataLedger``: JSON, replaced atomically under a lock.
-struct DataFile: Sendable {
-
-  private let path: String
-
-  init(_ url: URL) { path = url.path(percentEncoded: false) }
-
-  func read() throws(HTTPError) -> DataUse? {
+  static func read(_ path: String) throws(HTTPError) -> DataUse? {
     guard let data = try PrivateFile.read(path, limit: 1 << 20) else { return nil }
     guard let use = try? JSONDecoder().decode(DataUse.self, from: data), use.period >= 0 else {
       throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is not the file of a data budget")
     }
-    return use
-  }
-
-  func change(_ change: (inout DataUse) -> Void) throws(HTTPError) -> DataUse {
-    let lock = try FileLock(path + ".lock")
-    defer { lock.release() }
-    var use = try read() ?? DataUse()
-    change(&use)
-    try PrivateFile.replace(path, withJSON: use, isPretty: false, isSynced: false)
     return use
   }
 }

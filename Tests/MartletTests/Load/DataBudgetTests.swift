@@ -139,7 +139,7 @@ import Testing
       add()
       try await ledger.save(now: Self.start)
 
-      let saved = try #require(try DataFile(file).read())
+      let saved = try #require(try DataLedger.read(file.path(percentEncoded: false)))
       #expect(saved.used("") == counted)
       try await earlier
     }
