@@ -38,9 +38,9 @@ struct CookieTable: Sendable {
   /// The order is kept, because servers can observe the order of cookies.
   private var noted: [Cookie.Key: (place: Int, change: Change)] = [:]
   private var nextPlace = 0
-  private var byDomain: [String: [Cookie]] = [:]
-  /// The order of insertion; cookies of one response have the same creation date.
-  private var numbers: [Cookie.Key: Int] = [:]
+  /// A cookie, and its number in the order of insertion: cookies of one response have the same creation date.
+  private typealias Entry = (cookie: Cookie, number: Int)
+  private var byDomain: [String: [Entry]] = [:]
   private var nextNumber = 0
 
   init(journal: Journal = .off) { self.journal = journal }
@@ -49,24 +49,17 @@ struct CookieTable: Sendable {
 
   /// All unexpired cookies, by domain.
   func all(_ now: Date) -> [Cookie] {
-    byDomain.sorted { $0.key < $1.key }.flatMap { $0.value }.filter { !$0.isExpired(now) }
+    byDomain.sorted { $0.key < $1.key }.flatMap { $0.value.map(\.cookie) }.filter { !$0.isExpired(now) }
   }
 
   /// All unexpired cookies, oldest first.
-  func inOrder(_ now: Date) -> [Cookie] { sorted(all(now), by: \.created) }
+  func inOrder(_ now: Date) -> [Cookie] { sorted(by: \.created).filter { !$0.isExpired(now) } }
 
-  /// Cookies by a date, and by their insertion if it is the same.
-  ///
-  /// The numbers are found once for each cookie: finding them for each comparison takes longer than the rest of the
-  /// sort.
-  private func sorted(_ cookies: [Cookie], by date: KeyPath<Cookie, Date>) -> [Cookie] {
-    let places = cookies.map { ($0[keyPath: date], numbers[$0.key, default: 0]) }
-    return cookies.indices.sorted { places[$0] < places[$1] }.map { cookies[$0] }
-  }
-
-  private func isOlder(_ first: Cookie, _ second: Cookie) -> Bool {
-    guard first.created == second.created else { return first.created < second.created }
-    return numbers[first.key, default: 0] < numbers[second.key, default: 0]
+  /// All cookies by a date, and by their insertion if it is the same.
+  private func sorted(by date: KeyPath<Cookie, Date>) -> [Cookie] {
+    let entries = byDomain.values.flatMap { $0 }
+    let places = entries.map { ($0.cookie[keyPath: date], $0.number) }
+    return entries.indices.sorted { places[$0] < places[$1] }.map { entries[$0].cookie }
   }
 
   /// The cookies of a request: longer paths first, then older cookies.
@@ -76,29 +69,29 @@ struct CookieTable: Sendable {
     for url: AbsoluteURL, _ relation: SiteRelation, in partition: String? = nil, now: Date
   ) -> [Cookie] {
     guard count > 0 else { return [] }
-    var found: [Cookie] = []
+    var found: [Entry] = []
     for domain in Self.domains(of: url.host) {
-      guard let cookies = byDomain[domain] else { continue }
+      guard let entries = byDomain[domain] else { continue }
       let isHost = domain.utf8.count == url.host.utf8.count
-      for index in cookies.indices where isHost || !cookies[index].isHostOnly {
-        guard cookies[index].isVisible(in: partition), cookies[index].goes(to: url, relation, now: now) else {
-          continue
-        }
-        byDomain[domain]?[index].lastAccess = now
-        found.append(cookies[index])
+      for index in entries.indices where isHost || !entries[index].cookie.isHostOnly {
+        guard entries[index].cookie.isVisible(in: partition), entries[index].cookie.goes(to: url, relation, now: now)
+        else { continue }
+        byDomain[domain]?[index].cookie.lastAccess = now
+        found.append(entries[index])
       }
     }
-    guard found.count > 1 else { return found }
-    return found.sorted { first, second in
-      let (left, right) = (first.path.utf8.count, second.path.utf8.count)
-      return left == right ? isOlder(first, second) : left > right
+    let sorted = found.sorted { first, second in
+      let (left, right) = (first.cookie.path.utf8.count, second.cookie.path.utf8.count)
+      guard left == right else { return left > right }
+      return (first.cookie.created, first.number) < (second.cookie.created, second.number)
     }
+    return sorted.map(\.cookie)
   }
 
   /// The stored cookies for a URL's host that are not sent, and why.
   func withheld(from url: AbsoluteURL, _ relation: SiteRelation, in partition: String, now: Date) -> [Withheld] {
     Self.domains(of: url.host).flatMap { domain in
-      (byDomain[domain] ?? []).filter { !$0.isExpired(now) }.compactMap { cookie in
+      (byDomain[domain] ?? []).map(\.cookie).filter { !$0.isExpired(now) }.compactMap { cookie in
         if cookie.isHostOnly, domain.utf8.count != url.host.utf8.count { return (cookie.name, .hostOnly(domain)) }
         if !cookie.isVisible(in: partition) { return (cookie.name, .partition) }
         return cookie.withholding(from: url, relation).map { (cookie.name, $0) }
@@ -169,15 +162,14 @@ struct CookieTable: Sendable {
     }
     var cookie = cookie
     let places = places(of: cookie.key)
-    if let old = places.first, let predecessor = byDomain[cookie.domain]?[old] {
+    if let old = places.first, let predecessor = byDomain[cookie.domain]?[old].cookie {
       // The cookie keeps its predecessor's position in the sending order.
       cookie.created = predecessor.created
-      byDomain[cookie.domain]?[old] = cookie
+      byDomain[cookie.domain]?[old].cookie = cookie
       record(cookie, replacing: predecessor)
       for place in places.dropFirst().reversed() { remove(at: place, of: cookie.domain) }
     } else {
-      byDomain[cookie.domain, default: []].append(cookie)
-      numbers[cookie.key] = nextNumber
+      byDomain[cookie.domain, default: []].append((cookie, nextNumber))
       nextNumber += 1
       count += 1
       record(cookie, replacing: nil)
@@ -195,12 +187,12 @@ struct CookieTable: Sendable {
 
   /// The indices of the cookies in the domain that one with this key would replace.
   private func places(of key: Cookie.Key) -> [Int] {
-    guard let cookies = byDomain[key.domain] else { return [] }
-    return cookies.indices.filter { cookies[$0].key.excludes(key) }
+    guard let entries = byDomain[key.domain] else { return [] }
+    return entries.indices.filter { entries[$0].cookie.key.excludes(key) }
   }
 
   mutating func removeAll(where matches: (Cookie) -> Bool) {
-    for cookie in byDomain.values.flatMap({ $0 }) where matches(cookie) { remove(cookie.key) }
+    for (cookie, _) in byDomain.values.flatMap({ $0 }) where matches(cookie) { remove(cookie.key) }
   }
 
   mutating func apply(_ change: Change, now: Date) {
@@ -232,8 +224,8 @@ struct CookieTable: Sendable {
     let changed = Set(own.keys.map(\.anywhere))
     for cookie in stored where !changed.contains(cookie.key.anywhere) {
       var cookie = cookie
-      if let known = byDomain[cookie.domain]?.first(where: { $0.key == cookie.key }) {
-        cookie.lastAccess = max(cookie.lastAccess, known.lastAccess)
+      if let known = byDomain[cookie.domain]?.first(where: { $0.cookie.key == cookie.key }) {
+        cookie.lastAccess = max(cookie.lastAccess, known.cookie.lastAccess)
       }
       store(cookie, now: now)
     }
@@ -242,9 +234,8 @@ struct CookieTable: Sendable {
   }
 
   private mutating func remove(at index: Int, of domain: String) {
-    guard let removed = byDomain[domain]?.remove(at: index) else { return }
+    guard let removed = byDomain[domain]?.remove(at: index).cookie else { return }
     if byDomain[domain]?.isEmpty == true { byDomain[domain] = nil }
-    numbers[removed.key] = nil
     count -= 1
     if journal.keeps(removed) { record(Change(key: removed.key, cookie: nil)) }
   }
@@ -264,13 +255,13 @@ struct CookieTable: Sendable {
 
   /// Whether a cookie over http would replace or shadow a secure one (RFC 6265bis §5.7, 16).
   private func hidesSecureCookie(_ cookie: Cookie) -> Bool {
-    byDomain.contains { domain, cookies in
+    byDomain.contains { domain, entries in
       guard Cookie.domainMatches(domain, cookie.domain) || Cookie.domainMatches(cookie.domain, domain) else {
         return false
       }
-      return cookies.contains {
-        $0.isSecure && $0.isVisible(in: cookie.partition) && $0.name == cookie.name
-          && Cookie.pathMatches(cookie.path, $0.path)
+      return entries.contains { known, _ in
+        known.isSecure && known.isVisible(in: cookie.partition) && known.name == cookie.name
+          && Cookie.pathMatches(cookie.path, known.path)
       }
     }
   }
@@ -283,12 +274,13 @@ struct CookieTable: Sendable {
   private mutating func evict(from domain: String, _ partition: String?, now: Date) {
     if byDomain[domain]?.count ?? 0 > Self.maximumPerDomain {
       removeExpired(from: domain, now)
-      while let cookies = byDomain[domain] {
-        let own = cookies.indices.filter { cookies[$0].partition == partition }
+      while let entries = byDomain[domain] {
+        let own = entries.indices.filter { entries[$0].cookie.partition == partition }
         guard own.count > Self.maximumPerDomain else { break }
-        let clear = own.filter { !cookies[$0].isSecure }
+        let clear = own.filter { !entries[$0].cookie.isSecure }
         let candidates = clear.isEmpty ? own : clear
-        guard let oldest = candidates.min(by: { cookies[$0].lastAccess < cookies[$1].lastAccess }) else { break }
+        let oldest = candidates.min { entries[$0].cookie.lastAccess < entries[$1].cookie.lastAccess }
+        guard let oldest else { break }
         remove(at: oldest, of: domain)
       }
     }
@@ -301,16 +293,14 @@ struct CookieTable: Sendable {
     let excess = count - Self.maximumCount
     guard excess > 0 else { return }
     let all = byDomain.values.joined()
-    let oldest = excess == 1 ? all.min(by: isLessRecent).map { [$0] } ?? [] : sorted(Array(all), by: \.lastAccess)
+    let oldest =
+      excess == 1
+      ? all.min { ($0.cookie.lastAccess, $0.number) < ($1.cookie.lastAccess, $1.number) }.map { [$0.cookie] } ?? []
+      : sorted(by: \.lastAccess)
     for cookie in oldest.prefix(excess) { remove(cookie.key) }
   }
 
-  private func isLessRecent(_ first: Cookie, _ second: Cookie) -> Bool {
-    guard first.lastAccess == second.lastAccess else { return first.lastAccess < second.lastAccess }
-    return numbers[first.key, default: 0] < numbers[second.key, default: 0]
-  }
-
   private mutating func removeExpired(from domain: String, _ now: Date) {
-    for cookie in byDomain[domain] ?? [] where cookie.isExpired(now) { remove(cookie.key) }
+    for (cookie, _) in byDomain[domain] ?? [] where cookie.isExpired(now) { remove(cookie.key) }
   }
 }
