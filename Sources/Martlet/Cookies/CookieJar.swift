@@ -98,8 +98,7 @@ public actor CookieJar {
     checked.lastAccess = now
     checked.partition = nil
     let accepted = checked
-    shelf.withTable { $0.put(accepted, now: now) }
-    await saveQuietly()
+    await change { $0.put(accepted, now: now) }
     return true
   }
 
@@ -114,9 +113,7 @@ public actor CookieJar {
     let now = shelf.now()
     guard !shelf.keepsNothing, let url = try? target.resolve(against: nil), let parsed = SetCookie(line, now: now)
     else { return false }
-    let isAccepted = shelf.withTable { $0.receive(parsed, from: url, now: now) }
-    await saveQuietly()
-    return isAccepted
+    return await change { $0.receive(parsed, from: url, now: now) }
   }
 
   /// Removes the cookie with the same name, domain and path.
@@ -127,11 +124,7 @@ public actor CookieJar {
   /// - Parameter cookie: The cookie.
   /// - Returns: Whether the jar contained it.
   @discardableResult
-  public func remove(_ cookie: Cookie) async -> Bool {
-    let isRemoved = shelf.withTable { $0.remove(cookie.key) }
-    await saveQuietly()
-    return isRemoved
-  }
+  public func remove(_ cookie: Cookie) async -> Bool { await change { $0.remove(cookie.key) } }
 
   /// Removes the cookies for which a closure returns `true`.
   ///
@@ -140,18 +133,16 @@ public actor CookieJar {
     // User code must not run under the lock.
     let now = shelf.now()
     let picked = shelf.withTable { $0.all(now) }.filter(matches).map(\.key)
-    shelf.withTable { table in
+    await change { table in
       for key in picked { table.remove(key) }
     }
-    await saveQuietly()
   }
 
   /// Removes all cookies.
   ///
   /// - Parameter sessionOnly: Whether to keep cookies with an expiration date.
   public func removeAll(sessionOnly: Bool = false) async {
-    shelf.withTable { $0.removeAll { !sessionOnly || $0.isSessionCookie } }
-    await saveQuietly()
+    await change { $0.removeAll { !sessionOnly || $0.isSessionCookie } }
   }
 
   // MARK: The file
@@ -168,7 +159,12 @@ public actor CookieJar {
   /// The error of the last attempt to read or save the file; `nil` after a success.
   public var problem: HTTPError? { shelf.lastProblem }
 
-  private func saveQuietly() async { try? await shelf.save(isAsked: false) }
+  /// Changes the cookies, and saves them; ``problem`` tells whether that failed.
+  private func change<Result: Sendable>(_ body: @Sendable (inout CookieTable) -> Result) async -> Result {
+    let result = shelf.withTable(body)
+    try? await shelf.save(isAsked: false)
+    return result
+  }
 
   // MARK: cookies.txt
 
@@ -185,8 +181,7 @@ public actor CookieJar {
     let now = shelf.now()
     guard !shelf.keepsNothing else { return 0 }
     let cookies = NetscapeCookies.parse(text, now: now)
-    shelf.withTable { $0.put(cookies, now: now) }
-    await saveQuietly()
+    await change { $0.put(cookies, now: now) }
     return cookies.count
   }
 
