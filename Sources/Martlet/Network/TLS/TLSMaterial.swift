@@ -22,17 +22,15 @@ struct TLSMaterial: Sendable, Hashable {
   /// The file to read again, after a lack of descriptors or memory.
   private let unread: File?
 
-  private init(_ bytes: Data, _ name: String, _ kind: Kind) {
-    let problem = Self.check(bytes, kind)
-    self.bytes = problem == nil ? bytes : Data()
-    self.problem = problem.map { InvalidInput("\(name) \($0)") }
-    unread = nil
-  }
-
-  private init(problem: InvalidInput, unread: File?) {
-    bytes = Data()
-    self.problem = problem
-    self.unread = unread
+  private init(_ name: String, _ kind: Kind, of url: URL? = nil, _ read: () throws(Failure) -> Data) {
+    do throws(Failure) {
+      let data = try read()
+      if let problem = Self.check(data, kind) { throw Failure(message: problem) }
+      (bytes, problem, unread) = (data, nil, nil)
+    } catch {
+      (bytes, problem) = (Data(), InvalidInput("\(name) \(error.message)"))
+      unread = error.isTransient ? url.map { File(url: $0, kind: kind) } : nil
+    }
   }
 
   init(_ data: Data, _ kind: Kind) {
@@ -42,7 +40,7 @@ struct TLSMaterial: Sendable, Hashable {
       case .key: "the PEM text of the key"
       case .pkcs12: "the PKCS #12 data"
       }
-    self.init(data, name, kind)
+    self.init(name, kind) { data }
   }
 
   init(_ url: URL, _ kind: Kind) {
@@ -50,13 +48,7 @@ struct TLSMaterial: Sendable, Hashable {
     let shown =
       url.isFileURL
       ? InvalidInput.printable(url.path(percentEncoded: false)) : URLRedaction.printable(url.absoluteString)
-    let name = "\(what) '\(shown)'"
-    do throws(Failure) {
-      self.init(try Self.read(url), name, kind)
-    } catch {
-      let unread = error.isTransient ? File(url: url, kind: kind) : nil
-      self.init(problem: InvalidInput("\(name) \(error.message)"), unread: unread)
-    }
+    self.init("\(what) '\(shown)'", kind, of: url) { () throws(Failure) in try Self.read(url) }
   }
 
   /// Whether the file could not be read for a transient reason.
