@@ -5,21 +5,16 @@ import Foundation
 ///
 /// A 407 from a server is an ordinary response, and receives no credentials.
 struct ProxyAuthStage: Stage {
-  /// A proxy's rejection: an error while connecting, or a response.
-  private enum Refusal {
-    case error(HTTPError)
-    case response(StreamedResponse)
-  }
-
   /// A proxy's rejection with its context.
   ///
   /// A class, so that it has the only reference to the response; releasing the response frees the connection.
   private final class Refused {
-    var refusal: Refusal
+    /// A response, or an error while connecting.
+    var refusal: Result<StreamedResponse, HTTPError>
     let use: ProxyExchange.Use
     let headers: HTTPHeaders
 
-    init(_ refusal: Refusal, _ use: ProxyExchange.Use, _ headers: HTTPHeaders) {
+    init(_ refusal: Result<StreamedResponse, HTTPError>, _ use: ProxyExchange.Use, _ headers: HTTPHeaders) {
       self.refusal = refusal
       self.use = use
       self.headers = headers
@@ -41,19 +36,18 @@ struct ProxyAuthStage: Stage {
     var exchanges = 0
     while true {
       exchanges += 1
-      let refused: Refused
       switch try await Self.send(hop, context, next, exchange, exchanges) {
       case .response(let response):
         await Self.takeNote(of: response, exchange)
         return response
-      case .refused(let answer): refused = answer
+      case .refused(let refused):
+        if let answer = refused.use.sent.answer {
+          uses[answer.scheme, default: 0] += 1
+          refused.use.onOutcome(false)
+        }
+        let isLast = exchanges >= AuthStage.maximumExchanges
+        try await Self.proceed(with: hop.request, after: refused, uses, isLast: isLast, exchange)
       }
-      if let answer = refused.use.sent.answer {
-        uses[answer.scheme, default: 0] += 1
-        refused.use.onOutcome(false)
-      }
-      let isLast = exchanges >= AuthStage.maximumExchanges
-      try await Self.proceed(with: hop.request, after: refused, uses, isLast: isLast, exchange)
     }
   }
 
@@ -66,13 +60,13 @@ struct ProxyAuthStage: Stage {
     do {
       let response = try await next(hop, context)
       guard let used = exchange.use, !used.isTunnel, response.status.rawValue == 407 else { return .response(response) }
-      return .refused(Refused(.response(response), used, response.headers))
+      return .refused(Refused(.success(response), used, response.headers))
     } catch let error as HTTPError {
       guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else {
         if let used = exchange.use { used.session?.undecided(used.sent, exchange.visit(used.proxy)) }
         throw AuthStage.marked(error, exchanges)
       }
-      return .refused(Refused(.error(error), used, headers(answer, used.sent)))
+      return .refused(Refused(.failure(error), used, headers(answer, used.sent)))
     }
   }
 
@@ -137,9 +131,9 @@ struct ProxyAuthStage: Stage {
   }
 
   @inline(never) private static func drain(_ refused: Refused, _ exchange: ProxyExchange) async throws {
-    guard case .response(var response) = refused.refusal else { return }
+    guard case .success(var response) = refused.refusal else { return }
     try await AuthStage.drain(&response, exchange.abortSource)
-    refused.refusal = .response(response)
+    refused.refusal = .success(response)
   }
 
   /// The error for a rejection that is not answered.
@@ -153,10 +147,10 @@ struct ProxyAuthStage: Stage {
     let problem = DigestChallenge.problem(of: challenges, among: use.session?.schemes ?? [.basic, .digest])
     let why = problem.map { ": it \($0)" } ?? ""
     switch refused.refusal {
-    case .error(var error):
+    case .failure(var error):
       error.message += why
       return error
-    case .response(var response):
+    case .success(var response):
       let what = use.sent.answer == nil ? "requires authentication" : "did not accept the credentials"
       let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)\(why)", phase: .waiting)
       return try await AuthStage.completed(error, &response, call, exchange.abortSource)
