@@ -17,22 +17,17 @@ enum AddressUse: String, Sendable, CaseIterable {
 
   /// Determines the use of an address; `nil` for the public internet.
   init?(of address: IPAddress) {
-    let found = address.bytes.count == 4 ? Self.table(Self.v4, address) : Self.ofSixteen(address)
-    guard let found else { return nil }
-    self = found
+    let listed = Self.networks.first { $0.network.contains(address) }?.use
+    guard let use = listed ?? (address.bytes.count == 4 ? nil : Self.ofSixteen(address)) else { return nil }
+    self = use
   }
 
-  private static func table(_ table: [(network: IPNetwork, use: AddressUse)], _ address: IPAddress) -> AddressUse? {
-    table.first { $0.network.contains(address) }?.use
-  }
-
-  /// The use of an IPv6 address, or of the IPv4 address embedded in it, which receives its packets.
+  /// The use of an unlisted IPv6 address, or of the IPv4 address embedded in it, which receives its packets.
   private static func ofSixteen(_ address: IPAddress) -> AddressUse? {
     let bytes = address.bytes
     func inner(_ start: Int, flipping mask: UInt8 = 0) -> AddressUse? {
       AddressUse(of: IPAddress(bytes: bytes[start..<(start + 4)].map { $0 ^ mask }))
     }
-    if let use = table(v6, address) { return use }
     // ::ffff:0:0/96: mapped (RFC 4291 §2.5.5.2); 64:ff9b::/96: NAT64 (RFC 6052 §2.1).
     if address.unmapped != address || address.isIn(nat64) { return inner(12) }
     // 2002::/16: 6to4 (RFC 3056 §2).
@@ -73,8 +68,6 @@ enum AddressUse: String, Sendable, CaseIterable {
   ]
 
   private static let networks = lines.compactMap { line in IPNetwork(line.text).map { (network: $0, use: line.use) } }
-  private static let v4 = networks.filter { $0.network.address.bytes.count == 4 }
-  private static let v6 = networks.filter { $0.network.address.bytes.count == 16 }
 }
 
 extension IPAddress {
