@@ -217,21 +217,20 @@ final class AuthSession: Sendable {
         flight.abortSource.abort(
           HTTPError(.authenticationFailed, "the authenticator returned no credential within \(limit.shown)"))
       }
-      let result: Result<Answer?, HTTPError>
-      do {
-        let sessions = Self.answering + [ObjectIdentifier(self)]
-        result = .success(
-          try await withAbort(flight.abortSource) {
-            // Several requests wait for it, so that it does not end with the deadline of the first one.
-            try await Deadline.$current.withValue(nil) {
-              try await Self.$answering.withValue(sessions) {
-                try await self.answer(challenge, offer, space, store, isStored: isStored, at: key.place, onLoss)
-              }
+      let sessions = Self.answering + [ObjectIdentifier(self)]
+      let outcome = await Result.awaiting {
+        try await withAbort(flight.abortSource) {
+          // Several requests wait for it, so that it does not end with the deadline of the first one.
+          try await Deadline.$current.withValue(nil) {
+            try await Self.$answering.withValue(sessions) {
+              try await self.answer(challenge, offer, space, store, isStored: isStored, at: key.place, onLoss)
             }
-          })
-      } catch {
-        let problem = "the authenticator or the credential store failed"
-        result = .failure(flight.abortSource.error as? HTTPError ?? Self.failure(problem, error))
+          }
+        }
+      }
+      let result = outcome.mapError {
+        flight.abortSource.error as? HTTPError
+          ?? Self.failure("the authenticator or the credential store failed", $0)
       }
       killer.cancel()
       let stamp = state.withLock { $0.finish(flight, key, result) }

@@ -59,12 +59,7 @@ extension ClientCore {
     _ work: @escaping @Sendable (Call) async throws -> Output
   ) {
     let task = Task {
-      let outcome: Result<Output, any Error>
-      do {
-        outcome = .success(try await work(call))
-      } catch {
-        outcome = .failure(error)
-      }
+      let outcome = await Result.awaiting { try await work(call) }
       // The abort handler below sets the result of an aborted call.
       if !call.isAborted { result.resolve(finish(outcome)) }
       call.endLeftovers()

@@ -16,8 +16,7 @@ struct FallbackStage: Stage {
     context.fallback = box
     // Breaks a reference cycle: the context of the offered transaction refers to the box.
     defer { box.forget() }
-    var result: Result<StreamedResponse, any Error>
-    do { result = .success(try await next(hop, context)) } catch { result = .failure(error) }
+    var result = await Result.awaiting { try await next(hop, context) }
     try standIn(for: &result, box, context.abortSource)
     return try result.get()
   }

@@ -98,12 +98,9 @@ final class HedgeRace: Watched {
   func send(in lane: HedgeExchange) async -> Result<StreamedResponse, any Error> {
     var context = context
     context.enter(lane)
-    do {
-      if call.settings.isAbortAware { return .success(try await next(hop, context)) }
-      return .success(
-        try await withAbort(lane.branch.source) { [hop, next, context] in try await next(hop, context) })
-    } catch {
-      return .failure(error)
+    return await Result.awaiting {
+      if call.settings.isAbortAware { return try await next(hop, context) }
+      return try await withAbort(lane.branch.source) { [hop, next, context] in try await next(hop, context) }
     }
   }
 

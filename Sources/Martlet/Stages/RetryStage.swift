@@ -11,7 +11,7 @@ struct RetryStage: Stage {
     while true {
       let start = call.core.timeline.now()
       call.report(.attempt(number: context.attempt, hop: context.hop))
-      var result = await attempt(hop, context, next)
+      var result = await Result.awaiting { try await next(hop, context) }
       guard let pause = try judge(&result, of: hop.request, context, &repetition, since: start) else {
         return try result.get()
       }
@@ -22,12 +22,6 @@ struct RetryStage: Stage {
       if pause > .zero { try await context.pause(for: pause) }
       context.attempt += 1
     }
-  }
-
-  private func attempt(
-    _ hop: Hop, _ context: RequestContext, _ next: Next
-  ) async -> Result<StreamedResponse, any Error> {
-    do { return .success(try await next(hop, context)) } catch { return .failure(error) }
   }
 
   /// Records an attempt; returns the delay before the next one, or `nil`.
