@@ -26,8 +26,7 @@ final class CookieStorage: Sendable {
     self.keeping = keeping
     self.now = now
     switch keeping {
-    case .nowhere, .memory: table = Locked(CookieTable())
-    case .system: table = Locked(CookieTable(journal: .everything))
+    case .nowhere, .memory, .system: table = Locked(CookieTable())
     case .file(let file):
       var table = CookieTable(journal: file.journal)
       do {
@@ -43,17 +42,11 @@ final class CookieStorage: Sendable {
 
   /// Whether there are certainly no cookies to send.
   var isEmpty: Bool {
-    switch keeping {
-    case .nowhere: true
-    case .system: false
-    case .memory, .file: !isFilled.load(ordering: .relaxed)
-    }
+    if case .system = keeping { return false }
+    return !isFilled.load(ordering: .relaxed)
   }
 
-  var keepsNothing: Bool {
-    if case .nowhere = keeping { return true }
-    return false
-  }
+  var keepsNothing: Bool { if case .nowhere = keeping { true } else { false } }
 
   /// The last error of reading or writing the file; `nil` after a success.
   var lastProblem: HTTPError? { problem.withLock { $0 } }
