@@ -1224,9 +1224,9 @@ area(
      "        shelf.withTable { $0.restore(changes) }\n",
      '        if !mutant("cookies-lost-on-failure") { shelf.withTable { $0.restore(changes) } }\n',
      "CookieFileTests/`saves.cookies.that"),
-    ("hosts-overwrite-others", "HSTSFile",
-     "    table.adopt(try read(), now: now)\n",
-     '    if !mutant("hosts-overwrite-others") { table.adopt(try read(), now: now) }\n',
+    ("hosts-overwrite-others", "HSTSHosts",
+     "        stored.adopt(try HSTSFile.read(path), now: now)\n",
+     '        if !mutant("hosts-overwrite-others") { stored.adopt(try HSTSFile.read(path), now: now) }\n',
      "HSTSTests/`shares"),
 )
 

@@ -13,38 +13,16 @@ import Foundation
 ///
 /// A file without the first line is foreign: it is neither trusted nor replaced. Other lines that are malformed, or
 /// have an invalid host, are skipped.
-final class HSTSFile: Sendable {
+enum HSTSFile {
   private static let heading = "# martlet hsts 1"
   private static let maximumBytes = 1 << 20
 
-  private let path: String
-  /// File access blocks, so it must not use the threads of tasks.
-  let saves = SaveQueue(label: "Martlet.HSTSFile")
-
-  init(_ url: URL) { path = url.path(percentEncoded: false) }
-
   /// Reads the hosts; none without a file, and an error for a foreign file.
-  func read() throws(HTTPError) -> [String: HSTSTable.Entry] {
-    guard let data = try PrivateFile.read(path, limit: Self.maximumBytes) else { return [:] }
-    guard let entries = Self.parse(data) else {
+  static func read(_ path: String) throws(HTTPError) -> [String: HSTSTable.Entry] {
+    guard let data = try PrivateFile.read(path, limit: maximumBytes) else { return [:] }
+    guard let entries = parse(data) else {
       throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is not a file of hosts that this version can read")
     }
-    return entries
-  }
-
-  /// Applies changes to the file, and returns its new contents.
-  ///
-  /// Call it only within a save of ``saves``.
-  func merge(
-    _ changes: [String: HSTSTable.Entry?], now: Int64
-  ) throws(HTTPError) -> [String: HSTSTable.Entry] {
-    let lock = try FileLock(path + ".lock")
-    defer { lock.release() }
-    var table = HSTSTable()
-    table.adopt(try read(), now: now)
-    table.apply(changes, now: now)
-    let entries = table.entries
-    try PrivateFile.replace(path, with: Self.text(entries))
     return entries
   }
 

@@ -9,16 +9,19 @@ final class HSTSHosts: Sendable {
   private let table: Locked<HSTSTable>
   /// Avoids the lock while there are no hosts.
   private let isFilled: Atomic<Bool>
-  private let file: HSTSFile?
+  /// The path of the file.
+  private let path: String?
+  /// File access blocks, so it must not use the threads of tasks.
+  private let saves = SaveQueue(label: "Martlet.HSTSHosts")
   /// The error of reading the file, whose hosts are then unknown.
   let problem: HTTPError?
 
   init(_ store: RequestGuard.HSTSStore, now: Date) {
     var table = HSTSTable()
     var problem: HTTPError?
-    file = store.url.map { HSTSFile($0) }
+    path = store.url?.path(percentEncoded: false)
     do throws(HTTPError) {
-      if let file { table.adopt(try file.read(), now: Self.seconds(now)) }
+      if let path { table.adopt(try HSTSFile.read(path), now: Self.seconds(now)) }
     } catch {
       problem = error
     }
@@ -45,20 +48,27 @@ final class HSTSHosts: Sendable {
       isFilled.store(!table.isEmpty, ordering: .relaxed)
       return !table.changes.isEmpty
     }
-    return hasChanges && file != nil && problem == nil
+    return hasChanges && path != nil && problem == nil
   }
 
   /// Saves changes and loads those of other processes; after a failure, the next change tries again.
   func save(now: Date) async {
-    guard let file else { return }
+    guard let path else { return }
+    let now = Self.seconds(now)
     // Otherwise, hosts that another save has taken would be removed.
-    try? await file.saves.save { [self] () throws(HTTPError) in
+    try? await saves.save { [self] () throws(HTTPError) in
       let changes = table.withLock { $0.takeChanges() }
       guard !changes.isEmpty else { return }
       do throws(HTTPError) {
-        let stored = try file.merge(changes, now: Self.seconds(now))
+        let lock = try FileLock(path + ".lock")
+        defer { lock.release() }
+        var stored = HSTSTable()
+        stored.adopt(try HSTSFile.read(path), now: now)
+        stored.apply(changes, now: now)
+        let entries = stored.entries
+        try PrivateFile.replace(path, with: HSTSFile.text(entries))
         table.withLock { table in
-          table.adopt(stored, now: Self.seconds(now))
+          table.adopt(entries, now: now)
           isFilled.store(!table.isEmpty, ordering: .relaxed)
         }
       } catch {
