@@ -113,7 +113,7 @@ public actor CookieJar {
     let now = shelf.now()
     guard !shelf.keepsNothing, let url = try? target.resolve(against: nil), let parsed = SetCookie(line, now: now)
     else { return false }
-    return await change { $0.receive(parsed, from: url, now: now) }
+    return await change { $0.receive(parsed, from: url, now: now) == nil }
   }
 
   /// Removes the cookie with the same name, domain and path.

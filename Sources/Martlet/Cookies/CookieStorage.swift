@@ -74,19 +74,6 @@ final class CookieStorage: Sendable {
     isEmpty ? [] : withTable { $0.select(for: url, relation, in: partition, now: now) }
   }
 
-  /// Stores the cookies that a response sets.
-  ///
-  /// Returns why each one was refused, or `nil` for each one that was accepted, and whether there are unsaved changes.
-  func receive(
-    _ lines: [SetCookie], from url: AbsoluteURL, in partition: String, now: Date
-  ) -> (refusals: [Explanation.Reason?], hasChanges: Bool) {
-    guard !lines.isEmpty else { return ([], false) }
-    return withTable { table in
-      let refusals = lines.map { table.refusal(of: $0, from: url, in: partition, now: now) }
-      return (refusals, table.hasChanges)
-    }
-  }
-
   // MARK: The file
 
   /// Saves changes to the file, and loads those of other processes.

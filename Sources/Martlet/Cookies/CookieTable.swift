@@ -115,17 +115,12 @@ struct CookieTable: Sendable {
 
   // MARK: Changing
 
-  /// Stores or removes the cookie that a response sets; returns whether it was accepted.
+  /// Stores or removes the cookie that a response sets, or returns why it was refused.
   ///
   /// Without a partition, the cookie counts as one of the program.
   @discardableResult
-  mutating func receive(_ line: SetCookie, from url: AbsoluteURL, in partition: String? = nil, now: Date) -> Bool {
-    refusal(of: line, from: url, in: partition, now: now) == nil
-  }
-
-  /// Stores or removes the cookie that a response sets, or returns why it was refused.
-  mutating func refusal(
-    of line: SetCookie, from url: AbsoluteURL, in partition: String?, now: Date
+  mutating func receive(
+    _ line: SetCookie, from url: AbsoluteURL, in partition: String? = nil, now: Date
   ) -> Explanation.Reason? {
     do throws(Explanation.Reason) {
       var cookie = try Cookie(line, from: url, now: now)

@@ -41,7 +41,10 @@ struct CookieStage: Stage {
     guard !lines.isEmpty else { return response }
     let now = call.settings.configuration.now()
     let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie(WireText.octets($0), now: now) }
-    let (refusals, hasChanges) = shelf.receive(parsed, from: hop.url, in: partition, now: now)
+    let (refusals, hasChanges) = shelf.withTable { table in
+      let refusals = parsed.map { table.receive($0, from: hop.url, in: partition, now: now) }
+      return (refusals, !parsed.isEmpty && table.hasChanges)
+    }
     if call.explains { Self.explain(parsed, refusals, of: lines, now: now, call) }
     if hasChanges {
       // A file that cannot be written does not fail the request; ``CookieJar/problem`` has the error. The wait ends

@@ -15,7 +15,7 @@ import Testing
     @discardableResult
     mutating func receive(_ line: String, from url: String) throws -> Bool {
       now += 1
-      return try SetCookie(line, now: now).map { table.receive($0, from: try AbsoluteURL.parse(url), now: now) }
+      return try SetCookie(line, now: now).map { table.receive($0, from: try AbsoluteURL.parse(url), now: now) == nil }
         ?? false
     }
 

@@ -272,7 +272,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
       let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
       for line in lines.prefix(SetCookie.maximumLines) {
         guard let cookie = SetCookie(line, now: now) else { continue }
-        _ = table.refusal(of: cookie, from: url, in: nil, now: now)
+        table.receive(cookie, from: url, now: now)
       }
       table.put(NetscapeCookies.parse(String(decoding: text, as: UTF8.self), now: now), now: now)
       _ = Cookie.field(table.select(for: url, .same, now: now))
