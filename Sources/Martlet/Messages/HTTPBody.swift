@@ -112,35 +112,29 @@ public struct HTTPBody: Sendable, Hashable {
 
   var isUsable: Bool { content.isUsable }
 
-  package func check() throws(InvalidBody) -> Int64? {
+  /// Throws why the body cannot be sent; returns its length, or `nil` if it is not announced.
+  package func check() throws(HTTPError) -> Int64? {
     let length = try content.check()
     // Trailers require the chunked transfer coding, which excludes a length.
     return trailers == nil ? length : nil
   }
 
-  static func fileSize(_ url: URL) throws(InvalidBody) -> Int64 {
+  static func fileSize(_ url: URL) throws(HTTPError) -> Int64 {
     guard url.isFileURL else {
-      throw .invalid(InvalidInput("a file body needs a file URL, not '\(URLRedaction.printable(url.absoluteString))'"))
+      let text = URLRedaction.printable(url.absoluteString)
+      throw HTTPError(.invalidRequest, "a file body needs a file URL, not '\(text)'")
     }
     let path = url.path(percentEncoded: false)
     let name = InvalidInput.printable(path)
-    guard let facts = DiskCalls.targetFacts(path) else { throw .file("the body file '\(name)' does not exist") }
-    guard facts.isFile else { throw .file("the body file '\(name)' is not a regular file") }
+    guard let facts = DiskCalls.targetFacts(path) else {
+      throw HTTPError(.fileFailed, "the body file '\(name)' does not exist")
+    }
+    guard facts.isFile else { throw HTTPError(.fileFailed, "the body file '\(name)' is not a regular file") }
     guard FileManager.default.isReadableFile(atPath: path) else {
-      throw .file("the body file '\(name)' cannot be read")
+      throw HTTPError(.fileFailed, "the body file '\(name)' cannot be read")
     }
     return facts.size
   }
-}
-
-/// Why a body cannot be sent.
-package enum InvalidBody: Error {
-  case invalid(InvalidInput)
-  case file(String)
-  /// A required library is missing or has failed.
-  case unsupported(String)
-  /// The body can be read only once, and has been read.
-  case used
 }
 
 enum EncodingProblem {

@@ -102,7 +102,7 @@ enum RequestGate {
   static func problem(_ error: any Error, of request: HTTPRequest) -> any Error {
     switch error {
     case let error as InvalidInput: HTTPError(.invalidRequest, error.message, request: request)
-    case let error as InvalidBody: HTTPRequest.error(error, of: request)
+    case let error as HTTPError: error.described(request)
     default: error
     }
   }
@@ -122,19 +122,5 @@ enum RequestGate {
     if !isUsual { try FieldRules.check(request.headers) }
     if request.method == .head && request.body != nil { throw InvalidInput("a HEAD request has no body") }
     _ = try request.body?.check()
-  }
-}
-
-extension HTTPRequest {
-  static func error(_ error: InvalidBody, of request: HTTPRequest?) -> HTTPError {
-    var made =
-      switch error {
-      case .invalid(let input): HTTPError(.invalidRequest, input.message)
-      case .file(let message): HTTPError(.fileFailed, message)
-      case .unsupported(let message): HTTPError(.unsupported, message)
-      case .used: BodySource.used
-      }
-    if let request { made.describe(request) }
-    return made
   }
 }

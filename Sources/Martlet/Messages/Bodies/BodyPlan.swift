@@ -11,12 +11,12 @@ struct BodyPlan: Sendable {
   private var passes: [BodySource.Pass] = []
 
   /// Checks the content again; a later change of its length fails the request.
-  init(_ content: HTTPBody.Content) throws(InvalidBody) {
+  init(_ content: HTTPBody.Content) throws(HTTPError) {
     length = try content.check()
     try add(content)
   }
 
-  private mutating func add(_ content: HTTPBody.Content) throws(InvalidBody) {
+  private mutating func add(_ content: HTTPBody.Content) throws(HTTPError) {
     switch content {
     case .data(let data): passes.append { take in try await Self.send(data, to: take) }
     case .file(let url):
@@ -27,7 +27,7 @@ struct BodyPlan: Sendable {
     case .gzip(let plain): passes.append(try BodyPlan(plain).sendGzipped)
     case .spool(let spool): passes.append(spool.send)
     case .json(let value): try add(value.plain)
-    case .invalid(let input): throw .invalid(input)
+    case .invalid(let input): throw HTTPError(.invalidRequest, input.message)
     }
   }
 

@@ -50,7 +50,7 @@ package final class BodySpool: ComparedByIdentity {
   // In this order: the second test finds a reading that has started in the meantime.
   var isUsable: Bool { content.isUsable || isBegun }
 
-  func check() throws(InvalidBody) -> Int64? {
+  func check() throws(HTTPError) -> Int64? {
     if let length { return length }
     // During and after the reading, the original content may be unusable.
     do { _ = try content.check() } catch { guard isBegun else { throw error } }
@@ -121,8 +121,7 @@ package final class BodySpool: ComparedByIdentity {
   }
 
   private func read(_ encoder: JSONEncoder) async throws -> (BodyFile, Int64) {
-    let plan: BodyPlan
-    do { plan = try BodyPlan(content.encoded(encoder)) } catch { throw HTTPRequest.error(error, of: nil) }
+    let plan = try BodyPlan(content.encoded(encoder))
     if let length = plan.length, length > limit { throw tooLarge }
     let folder = folder
     let file = try await onFileQueue { () throws(HTTPError) in try Self.makeFile(in: folder) }

@@ -33,11 +33,11 @@ final class Deflater {
 
   static var isUsable: Bool { martlet_zlib_is_usable() }
 
-  static func check(isUsable: Bool = isUsable) throws(InvalidBody) {
-    guard isUsable else { throw .unsupported("the body cannot be gzipped: there is no zlib (libz) on this system") }
+  static func check(isUsable: Bool = isUsable) throws(HTTPError) {
+    if !isUsable { throw HTTPError(.unsupported, "the body cannot be gzipped: there is no zlib (libz) on this system") }
   }
 
-  static func gzip(_ data: Data) throws(InvalidBody) -> Data {
+  static func gzip(_ data: Data) throws(HTTPError) -> Data {
     try check()
     do {
       let deflater = try Deflater()
@@ -47,7 +47,7 @@ final class Deflater {
       while let made = try deflater.pull() { whole += made }
       return whole
     } catch {
-      throw .unsupported(error.message)
+      throw HTTPError(.unsupported, error.message)
     }
   }
 

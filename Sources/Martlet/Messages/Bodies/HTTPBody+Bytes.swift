@@ -57,9 +57,7 @@ extension HTTPBody {
       let (rest, size) = try await plan.store(upTo: limit, orThrow: tooLarge, holding: 64 << 10, write: write)
       if !rest.isEmpty { try await write(rest) }
       return size
-    } catch {
-      let problem = (error as? InvalidBody).map { HTTPRequest.error($0, of: nil) } ?? error as? HTTPError
-      guard var error = problem else { throw error }
+    } catch var error as HTTPError {
       // Problems of a source are normally found while it is sent, but nothing was sent yet.
       (error.phase, error.mayHaveReachedServer) = (.queued, false)
       throw error
@@ -68,10 +66,6 @@ extension HTTPBody {
 
   private func read(upTo limit: Int) async throws -> Data {
     let tooLarge = HTTPError(.bodyTooLarge, "the body of the request has more than \(limit) bytes")
-    do {
-      return try await BodyPlan(content).store(upTo: Int64(limit), orThrow: tooLarge, holding: .max) { _ in }.rest
-    } catch let error as InvalidBody {
-      throw HTTPRequest.error(error, of: nil)
-    }
+    return try await BodyPlan(content).store(upTo: Int64(limit), orThrow: tooLarge, holding: .max) { _ in }.rest
   }
 }

@@ -37,17 +37,17 @@ extension HTTPBody.Content {
   /// Checks all that can be known before connecting.
   ///
   /// Returns the number of bytes to announce, or `nil` if it is unknown.
-  func check() throws(InvalidBody) -> Int64? {
+  func check() throws(HTTPError) -> Int64? {
     switch self {
     case .data(let data): return Int64(data.count)
     case .stream(let source):
-      guard source.isUsable else { throw .used }
+      guard source.isUsable else { throw BodySource.used }
       return source.length
     case .json(let value): return try value.plain.check()
-    case .invalid(let input): throw .invalid(input)
+    case .invalid(let input): throw HTTPError(.invalidRequest, input.message)
     case .file(let url): return try HTTPBody.fileSize(url)
     case .pieces(let pieces):
-      return Self.sum(try pieces.map { piece throws(InvalidBody) in try piece.check() })
+      return Self.sum(try pieces.map { piece throws(HTTPError) in try piece.check() })
     case .gzip(let plain):
       try Deflater.check()
       _ = try plain.check()
@@ -67,7 +67,7 @@ extension HTTPBody.Content {
   }
 
   /// All bytes, or `nil` if they are not in memory.
-  func gathered() throws(InvalidBody) -> Data? {
+  func gathered() throws(HTTPError) -> Data? {
     switch self {
     case .data(let data): return data
     case .json(let value): return try value.plain.gathered()
@@ -78,7 +78,7 @@ extension HTTPBody.Content {
         whole += data
       }
       return whole
-    case .gzip(let plain): return try plain.gathered().map { data throws(InvalidBody) in try Deflater.gzip(data) }
+    case .gzip(let plain): return try plain.gathered().map { data throws(HTTPError) in try Deflater.gzip(data) }
     case .file, .stream, .spool, .invalid: return nil
     }
   }
@@ -116,14 +116,14 @@ extension HTTPBody.Content {
   ///
   /// `announced` is the length that was announced, if any.
   func source(_ announced: Int64?, for request: HTTPRequest) throws -> BodySource {
-    do {
+    do throws(HTTPError) {
       let plan = try BodyPlan(self)
       if let announced, plan.length != announced {
-        throw InvalidBody.file("a file of the body has changed since its length was announced")
+        throw HTTPError(.fileFailed, "a file of the body has changed since its length was announced")
       }
       return BodySource(length: announced, isReplayable: true) { take in try await plan.send(to: take) }
-    } catch let error as InvalidBody {
-      throw HTTPRequest.error(error, of: request)
+    } catch {
+      throw error.described(request)
     }
   }
 }
