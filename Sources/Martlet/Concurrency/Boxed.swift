@@ -26,3 +26,8 @@ struct Boxed<Value: Sendable>: @unchecked Sendable {
   /// Not inlined: otherwise an asynchronous function that changes a value would reserve space for a copy of it.
   @inline(never) private mutating func separate() { storage = Storage(storage.value) }
 }
+
+extension Boxed: Equatable, Hashable where Value: Hashable {
+  static func == (one: Self, other: Self) -> Bool { one.value == other.value }
+  func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}

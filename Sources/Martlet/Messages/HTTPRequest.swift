@@ -10,52 +10,39 @@ public struct HTTPRequest: Sendable, Hashable {
     var body: HTTPBody?
   }
 
-  /// One box for all parts, because a request is often passed on and rarely changed.
-  private indirect enum Box: Sendable, Hashable {
-    case parts(Parts)
-  }
-
-  private var box: Box
-
-  private var parts: Parts {
-    get {
-      switch box {
-      case .parts(let parts): parts
-      }
-    }
-    set { box = .parts(newValue) }
-  }
+  /// Boxed, because a request is often passed on and rarely changed.
+  private var parts: Boxed<Parts>
 
   /// The method (RFC 9110 §9).
   public var method: HTTPMethod {
-    get { parts.method }
-    set { parts.method = newValue }
+    get { parts.value.method }
+    set { parts.value.method = newValue }
   }
 
   /// The target: a full URL, or a reference that is joined to the client's base URL.
   public var target: RequestTarget {
-    get { parts.target }
-    set { parts.target = newValue }
+    get { parts.value.target }
+    set { parts.value.target = newValue }
   }
 
   /// Query items that are appended to those of the target.
   public var query: Query {
-    get { parts.query }
-    set { parts.query = newValue }
+    get { parts.value.query }
+    set { parts.value.query = newValue }
   }
 
   /// The header fields; they replace the client's defaults by name.
   public var headers: HTTPHeaders {
-    get { parts.headers }
-    set { parts.headers = newValue }
+    get { parts.value.headers }
+    set { parts.value.headers = newValue }
   }
 
   /// The body, or `nil` for none.
   ///
   /// A body never changes the method. A `HEAD` with one is refused when it is sent.
   public var body: HTTPBody? {
-    get { parts.body }
-    set { parts.body = newValue }
+    get { parts.value.body }
+    set { parts.value.body = newValue }
   }
 
   /// Creates a request.
@@ -70,7 +57,7 @@ public struct HTTPRequest: Sendable, Hashable {
     _ method: HTTPMethod = .get, _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     body: HTTPBody? = nil
   ) {
-    box = .parts(Parts(method: method, target: target, query: query, headers: headers, body: body))
+    parts = Boxed(Parts(method: method, target: target, query: query, headers: headers, body: body))
   }
 
   /// A `GET` request.
