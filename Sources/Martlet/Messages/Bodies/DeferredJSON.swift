@@ -22,34 +22,23 @@ package final class DeferredJSON: Sendable {
 }
 
 extension HTTPBody.Content: Hashable {
-  /// A value that is not yet encoded equals its bytes.
-  package static func == (one: HTTPBody.Content, other: HTTPBody.Content) -> Bool {
-    switch (one, other) {
-    case (.json(let value), _): value.plain == other.settled
-    case (_, .json): other == one
-    case (.data(let one), .data(let other)): one == other
-    case (.file(let one), .file(let other)): one == other
-    case (.stream(let one), .stream(let other)): one == other
-    case (.pieces(let one), .pieces(let other)): one == other
-    case (.gzip(let one), .gzip(let other)): one == other
-    case (.spool(let one), .spool(let other)): one == other
-    case (.invalid(let one), .invalid(let other)): one == other
-    default: false
+  /// What equal contents have in common: a value that is not yet encoded equals its bytes.
+  private var identity: AnyHashable {
+    switch self {
+    case .json(let value): value.plain.identity
+    case .data(let data): data
+    case .file(let url): url
+    case .stream(let source): source
+    case .pieces(let pieces): pieces
+    case .gzip(let plain): ["gzip": plain]
+    case .spool(let spool): spool
+    case .invalid(let problem): problem
     }
   }
 
-  package func hash(into hasher: inout Hasher) {
-    switch self {
-    case .json(let value): value.plain.hash(into: &hasher)
-    case .data(let data): hasher.combine(data)
-    case .file(let url): hasher.combine(url)
-    case .stream(let source): hasher.combine(source)
-    case .pieces(let pieces): hasher.combine(pieces)
-    case .gzip(let plain): plain.hash(into: &hasher)
-    case .spool(let spool): hasher.combine(spool)
-    case .invalid(let problem): hasher.combine(problem)
-    }
-  }
+  package static func == (one: HTTPBody.Content, other: HTTPBody.Content) -> Bool { one.identity == other.identity }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 }
 
 extension HTTPBody.Content {
