@@ -35,6 +35,9 @@ public struct HTTPBody: Sendable, Hashable {
     self.contentType = contentType
   }
 
+  /// A body that cannot be sent.
+  init(_ problem: InvalidInput) { self.init(.invalid(problem), contentType: nil) }
+
   /// A body with the given bytes.
   ///
   /// - Parameters:

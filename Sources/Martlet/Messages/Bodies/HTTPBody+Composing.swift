@@ -29,14 +29,11 @@ extension HTTPBody {
   ///   - boundary: The boundary between the parts; by default a random one for each body.
   /// - Returns: The body; its length is known if the length of every part is.
   public static func multipart(_ form: MultipartForm, boundary: String? = nil) -> HTTPBody {
-    if let problem = form.problem { return HTTPBody(.invalid(problem), contentType: nil) }
+    if let problem = form.problem { return HTTPBody(problem) }
     let boundary = boundary ?? freeBoundary(for: form)
-    if let problem = MultipartSyntax.problem(ofBoundary: boundary) {
-      return HTTPBody(.invalid(problem), contentType: nil)
-    }
+    if let problem = MultipartSyntax.problem(ofBoundary: boundary) { return HTTPBody(problem) }
     guard !form.contains(boundary: boundary) else {
-      let problem = InvalidInput("the boundary '\(boundary)' occurs in a part of the form: choose another one")
-      return HTTPBody(.invalid(problem), contentType: nil)
+      return HTTPBody(InvalidInput("the boundary '\(boundary)' occurs in a part of the form: choose another one"))
     }
     let type = MediaType(
       type: "multipart", subtype: "form-data", parameters: [MediaType.Parameter(name: "boundary", value: boundary)])
@@ -63,12 +60,10 @@ extension HTTPBody {
     _ bodies: [HTTPBody], contentType: String? = "application/octet-stream"
   ) -> HTTPBody {
     guard !bodies.contains(where: \.isGzipped) else {
-      let problem = InvalidInput("a gzipped body cannot be part of a concatenation: gzip the whole")
-      return HTTPBody(.invalid(problem), contentType: nil)
+      return HTTPBody(InvalidInput("a gzipped body cannot be part of a concatenation: gzip the whole"))
     }
     guard bodies.allSatisfy({ $0.trailers == nil }) else {
-      let problem = InvalidInput("a body with trailers cannot be part of a concatenation: add them to the whole")
-      return HTTPBody(.invalid(problem), contentType: nil)
+      return HTTPBody(InvalidInput("a body with trailers cannot be part of a concatenation: add them to the whole"))
     }
     var pieces = PieceList()
     for body in bodies { pieces.append(body.content) }

@@ -32,7 +32,7 @@ extension HTTPBody {
     _ names: [String], _ make: @escaping @Sendable () async throws -> HTTPHeaders
   ) -> HTTPBody {
     if case .invalid = content { return self }
-    do { try TrailerRules.check(names: names) } catch { return HTTPBody(.invalid(error), contentType: nil) }
+    do { try TrailerRules.check(names: names) } catch { return HTTPBody(error) }
     var body = self
     body.trailers = TrailerSource(names: names, make)
     return body
