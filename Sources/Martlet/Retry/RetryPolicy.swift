@@ -29,7 +29,7 @@ public struct RetryPolicy: Sendable {
     /// The policy requests another attempt, which is not allowed for this reason.
     case refused(HTTPResponse.Attempt.RetryRefusal)
     /// Another attempt after a delay.
-    case repeated(after: Duration, Explanation.RetryCause)
+    case repeated(after: Duration, Explanation.Reason)
   }
 
   enum Rule: Sendable {

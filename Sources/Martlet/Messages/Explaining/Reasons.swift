@@ -33,33 +33,6 @@ extension Explanation {
     }
   }
 
-  /// Why an attempt was repeated.
-  enum RetryCause: String, Sendable, ExplainedReason {
-    case staleConnection, timeout, backoff, retryAfter, closure, unprocessed, needsHTTP11
-
-    var wording: Wording {
-      switch self {
-      case .staleConnection: (rawValue, "the reused connection ended before a response began")
-      case .timeout: (rawValue, "a time limit passed")
-      case .backoff: (rawValue, "the failure may be temporary")
-      case .retryAfter: (rawValue, "the server asked for that delay (Retry-After)")
-      case .closure: (rawValue, "the closure of the retry policy decided so")
-      case .unprocessed: (rawValue, "the server said that it had not processed it")
-      case .needsHTTP11: (rawValue, "the server requires HTTP/1.1")
-      }
-    }
-
-    var section: String? {
-      switch self {
-      case .unprocessed: "RFC 9113 §8.7"
-      case .needsHTTP11: "RFC 9113 §7"
-      case .retryAfter: "RFC 9110 §10.2.3"
-      case .staleConnection: "RFC 9112 §9.3.1"
-      case .timeout, .backoff, .closure: "RFC 9110 §9.2.2"
-      }
-    }
-  }
-
   /// Why a stored cookie for the host, or for its domain, was not sent.
   enum CookieWithholding: Sendable, Hashable, ExplainedReason {
     case secureOnly, sameSite, partition
@@ -153,6 +126,18 @@ extension Explanation {
       text.hasPrefix("it ") ? "the stored response \(text.dropFirst(3))" : text
     }
   }
+}
+
+// Why an attempt was repeated.
+extension Explanation.Reason {
+  static let staleConnection = Self(
+    "staleConnection", "the reused connection ended before a response began", "RFC 9112 §9.3.1")
+  static let timeout = Self("timeout", "a time limit passed", "RFC 9110 §9.2.2")
+  static let backoff = Self("backoff", "the failure may be temporary", "RFC 9110 §9.2.2")
+  static let retryAfter = Self("retryAfter", "the server asked for that delay (Retry-After)", "RFC 9110 §10.2.3")
+  static let closure = Self("closure", "the closure of the retry policy decided so", "RFC 9110 §9.2.2")
+  static let unprocessed = Self("unprocessed", "the server said that it had not processed it", "RFC 9113 §8.7")
+  static let needsHTTP11 = Self("needsHTTP11", "the server requires HTTP/1.1", "RFC 9113 §7")
 }
 
 extension HTTPResponse.Attempt.RetryRefusal: ExplainedReason {

@@ -106,7 +106,7 @@ import Testing
       .downgrade(to: "x"), .bodyNotReplayable, .tooMany(maximum: 1),
     ]
     for reason in stops { add(reason, "redirect.notFollowed") }
-    let causes: [Explanation.RetryCause] = [
+    let causes: [Explanation.Reason] = [
       .staleConnection, .timeout, .backoff, .retryAfter, .closure, .unprocessed, .needsHTTP11,
     ]
     for cause in causes { add(cause, "retry.repeated") }
