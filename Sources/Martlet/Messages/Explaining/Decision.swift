@@ -2,14 +2,14 @@ extension Explanation {
   /// A decision: a code, a sentence, and the section of the document that it follows.
   ///
   /// It is written where it is made, and its text is made when it is read.
-  struct Decision: Sendable, CustomStringConvertible {
-    private let wording: @Sendable () -> Wording
+  struct Decision: ExplainedReason, Error, Equatable, CustomStringConvertible {
+    private let makeWording: @Sendable () -> Wording
     /// The section of the document that the decision follows, such as `RFC 9111 §4.2`; `nil` if it is the client's own.
-    let reference: String?
+    let section: String?
 
     init(_ code: String, _ sentence: @autoclosure @escaping @Sendable () -> String, _ reference: String? = nil) {
-      wording = { (code, sentence()) }
-      self.reference = reference
+      makeWording = { (code, sentence()) }
+      section = reference
     }
 
     /// Creates a decision whose code and sentence end with its reason.
@@ -17,36 +17,25 @@ extension Explanation {
       _ code: String, _ sentence: @autoclosure @escaping @Sendable () -> String, because reason: some ExplainedReason,
       _ reference: String? = nil
     ) {
-      wording = {
+      makeWording = {
         let (kind, text) = reason.wording
         return ("\(code).\(kind)", "\(sentence()): \(text)")
       }
-      self.reference = reference ?? reason.section
+      section = reference ?? reason.section
     }
 
-    var code: Code { Code(rawValue: wording().code) }
+    var wording: Wording { makeWording() }
+    var code: Code { Code(rawValue: wording.code) }
     /// The decision and its reason in one sentence, without a full stop.
-    var sentence: String { wording().text }
+    var sentence: String { wording.text }
     /// The ``sentence``.
     var description: String { sentence }
-  }
-
-  /// A reason that no code of the library acts on.
-  struct Reason: ExplainedReason, Error, Equatable {
-    let section: String?
-    private let code: String
-    private let text: @Sendable () -> String
-
-    init(_ code: String, _ text: @autoclosure @escaping @Sendable () -> String, _ section: String? = nil) {
-      self.code = code
-      self.text = text
-      self.section = section
-    }
-
-    var wording: Wording { (code, text()) }
 
     static func == (first: Self, second: Self) -> Bool { first.wording == second.wording }
   }
+
+  /// A reason that no code of the library acts on; it has the same parts as a decision.
+  typealias Reason = Decision
 
   /// Names as a list: `a, b and c`.
   static func list(_ names: [String]) -> String {

@@ -52,7 +52,7 @@ public struct Explanation: Sendable, CustomStringConvertible {
     /// The decision and its reason in one sentence, without a full stop.
     public var sentence: String { decision.sentence }
     /// The section of the document that the decision follows, such as `RFC 9111 §4.2`; `nil` if it is the client's own.
-    public var reference: String? { decision.reference }
+    public var reference: String? { decision.section }
 
     /// The time, the decision in a sentence, and the document that it follows.
     public var description: String {
