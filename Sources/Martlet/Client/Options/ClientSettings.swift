@@ -42,9 +42,11 @@ final class ClientSettings: Sendable {
   init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
     self.configuration = configuration
     transportSettings = configuration.transportSettings
-    if let previous, previous.configuration.transportIdentity == configuration.transportIdentity,
-      previous.transportSettings.isSame(as: transportSettings)
-    {
+    // The previous settings, if they have the same value there.
+    let kept = { (identity: KeyPath<HTTPClient.Configuration, Int>) in
+      previous?.configuration[keyPath: identity] == configuration[keyPath: identity] ? previous : nil
+    }
+    if let previous = kept(\.transportIdentity), previous.transportSettings.isSame(as: transportSettings) {
       transport = previous.transport
       partition = previous.partition
       transportProblem = previous.transportProblem
@@ -53,25 +55,13 @@ final class ClientSettings: Sendable {
       transport = configuration.transport.prepared(for: transportSettings)
       partition = NetworkPartition(transportSettings)
     }
-    if let previous, previous.configuration.cookiesIdentity == configuration.cookiesIdentity {
-      jar = previous.jar
-    } else {
-      jar = configuration.cookies.makeJar(configuration.now)
-    }
-    if configuration.cache !== ResponseCache.automatic {
-      cache = configuration.cache
-    } else if let previous, previous.configuration.cache === ResponseCache.automatic {
-      cache = previous.cache
-    } else {
-      cache = .memory()
-    }
+    jar = kept(\.cookiesIdentity)?.jar ?? configuration.cookies.makeJar(configuration.now)
+    let automatic = ResponseCache.automatic
+    let own = previous?.configuration.cache === automatic ? previous?.cache : nil
+    cache = configuration.cache === automatic ? own ?? .memory() : configuration.cache
     (cache.permanent as? StoreAdapter)?.keepTime(by: configuration.clock)
     guards = GuardSet(configuration, transport, reusing: previous?.guards)
-    if let previous, previous.configuration.instrumentsIdentity == configuration.instrumentsIdentity {
-      instruments = previous.instruments
-    } else {
-      instruments = InstrumentFeed(configuration.instruments)
-    }
+    instruments = kept(\.instrumentsIdentity).map(\.instruments) ?? InstrumentFeed(configuration.instruments)
     isUnread = transportSettings.tls.isUnread
     problem =
       transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
