@@ -125,14 +125,9 @@ struct RedirectStage: Stage {
   }
 
   static func notFollowed(_ status: HTTPStatus, _ reason: Redirection.Reason) -> Explanation.Decision {
-    let isOwn =
-      switch reason {
-      case .off, .stopped, .tooLong, .tooMany, .downgrade: true
-      default: false
-      }
-    return .init(
+    .init(
       "redirect.notFollowed", "the redirect (\(status.rawValue)) was not followed", because: reason,
-      isOwn ? nil : section(status))
+      reason.isOwn ? nil : section(status))
   }
 
   /// The section of the status of a redirect; §15.4 describes 300 to 308 in order, from §15.4.1 on.
@@ -150,15 +145,5 @@ struct RedirectStage: Stage {
     whole.redirects = call.redirects
     whole.attempts = call.attempts
     return HTTPError(reason.kind, decision.sentence, request: hop.request, response: whole)
-  }
-}
-
-extension Redirection.Reason {
-  fileprivate var kind: HTTPError.Kind {
-    switch self {
-    case .tooMany: .tooManyRedirects
-    case .bodyNotReplayable: .bodyNotReplayable
-    default: .redirectRefused
-    }
   }
 }

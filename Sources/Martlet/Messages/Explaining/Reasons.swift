@@ -11,25 +11,29 @@ extension Explanation {
   }
 
   /// Why a redirect was not followed.
-  enum RedirectReason: Sendable, Hashable, ExplainedReason {
-    case off, noLocation, stopped, differentLocations, bodyNotReplayable
-    case invalidLocation(String)
-    case tooLong(maximum: Int)
-    case downgrade(to: String)
-    case tooMany(maximum: Int)
+  struct RedirectReason: ExplainedReason {
+    let wording: Wording
+    var kind = HTTPError.Kind.redirectRefused
+    /// Whether the client decides so, and no document.
+    var isOwn = false
 
-    var wording: Wording {
-      switch self {
-      case .off: ("off", "the policy follows none")
-      case .noLocation: ("noLocation", "the response has no Location")
-      case .stopped: ("stopped", "the closure of the redirect policy stopped")
-      case .differentLocations: ("differentLocations", "it has Location fields with different values")
-      case .invalidLocation(let message): ("invalidLocation", message)
-      case .tooLong(let maximum): ("tooLong", "its URL is longer than \(maximum) bytes")
-      case .downgrade(let url): ("downgrade", "it leads from https to http (\(url))")
-      case .bodyNotReplayable: ("bodyNotReplayable", "it needs the body again, which can be sent only once")
-      case .tooMany(let maximum): ("tooMany", "the maximum of \(maximum) is reached")
-      }
+    static let off = Self(wording: ("off", "the policy follows none"), isOwn: true)
+    static let noLocation = Self(wording: ("noLocation", "the response has no Location"))
+    static let stopped = Self(wording: ("stopped", "the closure of the redirect policy stopped"), isOwn: true)
+    static let differentLocations = Self(
+      wording: ("differentLocations", "it has Location fields with different values"))
+    static let bodyNotReplayable = Self(
+      wording: ("bodyNotReplayable", "it needs the body again, which can be sent only once"), kind: .bodyNotReplayable)
+
+    static func invalidLocation(_ message: String) -> Self { Self(wording: ("invalidLocation", message)) }
+    static func tooLong(maximum: Int) -> Self {
+      Self(wording: ("tooLong", "its URL is longer than \(maximum) bytes"), isOwn: true)
+    }
+    static func downgrade(to url: String) -> Self {
+      Self(wording: ("downgrade", "it leads from https to http (\(url))"), isOwn: true)
+    }
+    static func tooMany(maximum: Int) -> Self {
+      Self(wording: ("tooMany", "the maximum of \(maximum) is reached"), kind: .tooManyRedirects, isOwn: true)
     }
   }
 
