@@ -35,16 +35,6 @@ package final class BodySource: ComparedByIdentity {
     }
   }
 
-  /// Creates a source that makes a new sequence each time the body is sent.
-  static func again<Pieces: AsyncSequence & SendableMetatype>(
-    length: Int64?, isRepeatable: @escaping @Sendable () -> Bool = { true },
-    _ make: @escaping @Sendable () throws -> Pieces
-  ) -> BodySource where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
-    BodySource(length: length, isReplayable: true, isRepeatable: isRepeatable) { take in
-      for try await piece in try make() { try await take(piece) }
-    }
-  }
-
   /// Whether the body can be sent, for the first time or again.
   package var isUsable: Bool { (isReplayable && isRepeatable()) || !isStarted.withLock { $0 } }
 

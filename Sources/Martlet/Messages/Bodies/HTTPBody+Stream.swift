@@ -54,7 +54,7 @@ extension HTTPBody {
     length: Int64? = nil, contentType: String? = "application/octet-stream",
     _ make: @escaping @Sendable () throws -> Pieces
   ) -> HTTPBody where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
-    stream(.again(length: length, make), contentType)
+    stream(length: length, contentType: contentType, isRepeatable: { true }, make)
   }
 
   /// Like `stream(length:contentType:_:)`, for a sequence that cannot be created again once `isRepeatable` is `false`.
@@ -62,7 +62,10 @@ extension HTTPBody {
     length: Int64?, contentType: String?, isRepeatable: @escaping @Sendable () -> Bool,
     _ make: @escaping @Sendable () throws -> Pieces
   ) -> HTTPBody where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
-    stream(.again(length: length, isRepeatable: isRepeatable, make), contentType)
+    let source = BodySource(length: length, isReplayable: true, isRepeatable: isRepeatable) { take in
+      for try await piece in try make() { try await take(piece) }
+    }
+    return stream(source, contentType)
   }
 
   private static func stream(_ source: BodySource, _ contentType: String?) -> HTTPBody {
