@@ -29,8 +29,8 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
   ///     the past.
   public init?(_ text: String, now: Date = .now) {
     var reader = Reader(rest: Array(FieldSyntax.trimmed(text).utf8)[...])
-    guard let seconds = reader.readDate(now: HTTPDate(now)) else { return nil }
-    self.init(seconds: seconds)
+    guard let civil = reader.readDate(now: HTTPDate(now)), reader.rest.isEmpty, civil.isPossible else { return nil }
+    self.init(seconds: civil.seconds)
   }
 
   /// Creates a date from seconds since 1970, clamped to four-digit years.
@@ -112,49 +112,41 @@ struct CivilTime {
 }
 
 extension HTTPDate {
-  /// Parses a date from start to end; fails at the first unexpected octet.
+  /// Parses a date; fails at the first unexpected octet, and leaves what follows the date in `rest`.
   private struct Reader {
     var rest: ArraySlice<UInt8>
 
-    mutating func readDate(now: HTTPDate) -> Int64? {
+    mutating func readDate(now: HTTPDate) -> CivilTime? {
       for weekday in HTTPDate.weekdays where read(weekday + ", ") { return readRFC850(now: now) }
       guard HTTPDate.weekdays.contains(where: { read(String($0.prefix(3))) }) else { return nil }
-      return read(", ") ? readIMFFixdate() : readAsctime()
+      return read(", ") ? readGMT(" ", yearWidth: 4) : readAsctime()
     }
 
-    /// `06 Nov 1994 08:49:37 GMT`.
-    private mutating func readIMFFixdate() -> Int64? {
-      guard let day = readNumber(2), read(" "), let month = readMonth(), read(" "), let year = readNumber(4),
-        read(" "), let time = readTime(), read(" GMT")
+    /// `06 Nov 1994 08:49:37 GMT`, with a separator of day, month and year.
+    private mutating func readGMT(_ separator: String, yearWidth: Int) -> CivilTime? {
+      guard let day = readNumber(2), read(separator), let month = readMonth(), read(separator),
+        let year = readNumber(yearWidth), read(" "), let time = readTime(), read(" GMT")
       else { return nil }
-      return finish(year: year, month: month, day: day, time: time)
+      return CivilTime(year: year, month: month, day: day, time: time)
     }
 
     /// `06-Nov-94 08:49:37 GMT`.
-    private mutating func readRFC850(now: HTTPDate) -> Int64? {
-      guard let day = readNumber(2), read("-"), let month = readMonth(), read("-"), let shortYear = readNumber(2),
-        read(" "), let time = readTime(), read(" GMT")
-      else { return nil }
+    private mutating func readRFC850(now: HTTPDate) -> CivilTime? {
+      guard var civil = readGMT("-", yearWidth: 2) else { return nil }
       var limit = CivilTime(seconds: now.seconds)
-      let century = limit.year - limit.year % 100
-      limit.year += 50
       // The latest year with these two digits that is not more than 50 years ahead.
-      var year = century + 100 + shortYear
-      while CivilTime(year: year, month: month, day: day, time: time).seconds > limit.seconds { year -= 100 }
-      return finish(year: year, month: month, day: day, time: time)
+      civil.year += limit.year - limit.year % 100 + 100
+      limit.year += 50
+      while civil.seconds > limit.seconds { civil.year -= 100 }
+      return civil
     }
 
     /// ` Nov  6 08:49:37 1994`.
-    private mutating func readAsctime() -> Int64? {
+    private mutating func readAsctime() -> CivilTime? {
       guard read(" "), let month = readMonth(), read(" "), let day = read(" ") ? readNumber(1) : readNumber(2),
         read(" "), let time = readTime(), read(" "), let year = readNumber(4)
       else { return nil }
-      return finish(year: year, month: month, day: day, time: time)
-    }
-
-    private func finish(year: Int, month: Int, day: Int, time: Time) -> Int64? {
-      let civil = CivilTime(year: year, month: month, day: day, time: time)
-      return rest.isEmpty && civil.isPossible ? civil.seconds : nil
+      return CivilTime(year: year, month: month, day: day, time: time)
     }
 
     private mutating func readTime() -> Time? {
