@@ -27,7 +27,7 @@ enum TextDecoding {
         isUTF8 = false
       }
     }
-    let mark = ByteOrderMark(startOf: body)
+    let mark = byteOrderMark(of: body)
     if let mark {
       if let decoded = mark.encoding.decode(body, isTruncated: isTruncated) { return noted(decoded, problem) }
       problem = problem ?? "the body starts with a \(mark.encoding.name) byte order mark but is not valid"
@@ -36,7 +36,7 @@ enum TextDecoding {
       return noted(decoded, problem)
     }
     // Without the byte order mark, which would appear as garbage before the text.
-    let octets = body.dropFirst(mark?.length ?? 0)
+    let octets = body.dropFirst(mark?.octets.count ?? 0)
     guard isUTF8 else { return noted((decodeLatin1(octets), TextEncoding.latin1.name), problem) }
     let text = String(decoding: isTruncated ? octets.withoutPartialCharacter : octets, as: UTF8.self)
     return (text, TextEncoding.utf8.name, "\(problem ?? "the body is not valid UTF-8"); U+FFFD replaces invalid octets")
@@ -106,7 +106,7 @@ enum TextEncoding: Equatable {
     let text: String?
     switch self {
     case .utf8:
-      text = String(validating: body.starts(with: ByteOrderMark.utf8Octets) ? body.dropFirst(3) : body, as: UTF8.self)
+      text = String(validating: byteOrderMark(of: body)?.encoding == .utf8 ? body.dropFirst(3) : body, as: UTF8.self)
     case .ascii: text = body.allSatisfy { $0 < 0x80 } ? String(decoding: body, as: UTF8.self) : nil
     case .latin1: text = TextDecoding.decodeLatin1(body)
     case .utf16LittleEndian: text = decodeUTF16(body, highOctet: 1)
@@ -114,12 +114,17 @@ enum TextEncoding: Equatable {
     case .utf16, .unicode:
       // Without a mark: big-endian by RFC 2781 §4.3, but little-endian for the names of UCS-2, as in the WHATWG
       // standard.
-      let mark = ByteOrderMark(startOf: body)?.encoding
+      let mark = byteOrderMark(of: body)?.encoding
       let isLittleEndian = mark == .utf16LittleEndian || mark != .utf16BigEndian && self == .unicode
       return (isLittleEndian ? TextEncoding.utf16LittleEndian : .utf16BigEndian).decode(body)
     case .japaneseEUC: text = shiftJIS(fromEUC: body).flatMap { String(data: $0, encoding: .shiftJIS) }
     case .foundation(_, let encoding):
-      text = String(data: body, encoding: encoding).flatMap { Self.hasPlaceholder($0) ? nil : withoutMark($0) }
+      text = String(data: body, encoding: encoding).flatMap { text in
+        let scalars = text.unicodeScalars
+        // Foundation inserts a scalar of Apple's corporate use area for undecodable octets.
+        guard !scalars.contains(where: { 0xF860...0xF8FE ~= $0.value }) else { return nil }
+        return scalars.first == "\u{FEFF}" ? String(scalars.dropFirst()) : text
+      }
     }
     return text.map { ($0, name) }
   }
@@ -160,32 +165,13 @@ enum TextEncoding: Equatable {
     }
     return result
   }
-
-  /// Whether Foundation inserted a scalar of Apple's corporate use area for undecodable octets.
-  private static func hasPlaceholder(_ text: String) -> Bool {
-    text.unicodeScalars.contains { 0xF860...0xF8FE ~= $0.value }
-  }
-
-  private func withoutMark(_ text: String) -> String {
-    text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
-  }
 }
 
-private struct ByteOrderMark {
-  static let utf8Octets: [UInt8] = [0xEF, 0xBB, 0xBF]
+/// The encodings that a byte order mark identifies, with their marks.
+private let byteOrderMarks: [(encoding: TextEncoding, octets: [UInt8])] = [
+  (.utf8, [0xEF, 0xBB, 0xBF]), (.utf16LittleEndian, [0xFF, 0xFE]), (.utf16BigEndian, [0xFE, 0xFF]),
+]
 
-  let encoding: TextEncoding
-  let length: Int
-
-  init?(startOf body: Data) {
-    if body.starts(with: Self.utf8Octets) {
-      (encoding, length) = (.utf8, 3)
-    } else if body.starts(with: [0xFF, 0xFE]) {
-      (encoding, length) = (.utf16LittleEndian, 2)
-    } else if body.starts(with: [0xFE, 0xFF]) {
-      (encoding, length) = (.utf16BigEndian, 2)
-    } else {
-      return nil
-    }
-  }
+private func byteOrderMark(of body: Data) -> (encoding: TextEncoding, octets: [UInt8])? {
+  byteOrderMarks.first { body.starts(with: $0.octets) }
 }
