@@ -296,15 +296,9 @@ extension DownloadJob {
     let head = head ?? StreamedResponse(status: .ok, request: asked)
     let response = head.whole(Data(), asked: asked, decoder: decoder)
     let length = part.record.length ?? part.record.written.prefix
-    let check = DownloadCheck(options.checksum, digest: part.record.digest)
     let modified = options.keepsModificationDate ? response.headers["Last-Modified"].flatMap { HTTPDate($0) } : nil
-    let path = try await onFileQueue { [part] () throws(HTTPError) in
-      do throws(HTTPError) {
-        try check.run(part, length: length)
-      } catch {
-        if error.kind == .checksumMismatch { part.change { $0.isRejected = true } }
-        throw error
-      }
+    let path = try await onFileQueue { [part, checksum = options.checksum?.digits] () throws(HTTPError) in
+      try part.verify(checksum: checksum, length: length)
       try part.seal(modified, isPrivate: !place.isFindable)
       let path = place.name(for: response)
       let names = place.overwrite == .rename ? 1000 : 1

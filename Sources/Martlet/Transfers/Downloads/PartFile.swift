@@ -232,6 +232,28 @@ final class PartFile: Sendable {
     try opened().read(at: offset, count: count)
   }
 
+  /// Verifies the file by the SHA-256 digests of caller and server, if there are any; may take long.
+  func verify(checksum: String?, length: Int64) throws(HTTPError) {
+    // The server's comes from `Repr-Digest` or `Content-Digest` (RFC 9530).
+    let expected = [("the checksum", checksum), ("the server's digest field", record.digest)].filter { $0.1 != nil }
+    guard !expected.isEmpty else { return }
+    let hash = SHA256Stream()
+    var offset: Int64 = 0
+    while offset < length {
+      let piece = try read(at: offset, count: 1 << 20)
+      guard !piece.isEmpty else { throw HTTPError(.fileFailed, "the part file got shorter while it was read") }
+      hash.update(piece)
+      offset += Int64(piece.count)
+    }
+    let found = hash.digits()
+    for (source, digits) in expected where digits != found {
+      change { $0.isRejected = true }
+      throw HTTPError(
+        .checksumMismatch, "the SHA-256 of the file is \(found), and by \(source) it should be \(digits ?? "")",
+        phase: .receiving)
+    }
+  }
+
   /// Links a cache file instead of copying it; returns `false` if it cannot be linked, as across file systems.
   func adopt(_ file: URL) -> Bool {
     // Left by a killed process.
@@ -276,8 +298,7 @@ final class PartFile: Sendable {
       try parent.sync()
     }
     // `rename` keeps the link if the destination is another link to the same file; the empty part file remains as well.
-    if isLinked { removeParts() }
-    releaseLock()
+    if isLinked { discard() } else { releaseLock() }
     return true
   }
 
@@ -302,13 +323,9 @@ final class PartFile: Sendable {
   }
 
   func discard() {
-    removeParts()
-    releaseLock()
-  }
-
-  private func removeParts() {
     unlink(linkPath)
     unlink(path)
+    releaseLock()
   }
 
   private func releaseLock() {
