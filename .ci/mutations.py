@@ -1454,8 +1454,10 @@ area(
      'guard start.count == 4, !mutant("document-is-utf8-only") else { return Array(data) }',
      "JSONDocumentTests"),
     ("document-ends-strings-early", "JSONIndex",
-     'index += bytes[index] == UInt8(ascii: "\\\\") ? 2 : 1',
-     'index += bytes[index] == UInt8(ascii: "\\\\") && !mutant("document-ends-strings-early") ? 2 : 1',
+     "index = FieldSyntax.endOfQuotedString(in: bytes, from: index)",
+     'index =\n          mutant("document-ends-strings-early")\n'
+     '          ? (bytes[(index + 1)...].firstIndex(of: 0x22) ?? bytes.count - 1) + 1\n'
+     "          : FieldSyntax.endOfQuotedString(in: bytes, from: index)",
      "JSONDocumentTests"),
     ("value-ends-anywhere", "JSONParser",
      'case nil, UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): return node',

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The places of the values in a text that `JSONDecoder` has scanned, and so found to be well-formed.
@@ -31,7 +32,7 @@ struct JSONIndex {
     while index < bytes.count {
       switch bytes[index] {
       case UInt8(ascii: "\""):
-        index = end(ofString: index)
+        index = FieldSyntax.endOfQuotedString(in: bytes, from: index)
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         open.append(containers.count)
@@ -138,13 +139,13 @@ struct JSONIndex {
         continue
       }
       if isObject, names.count == places.count {
-        index = self.end(ofString: start)
+        index = FieldSyntax.endOfQuotedString(in: bytes, from: start)
         names.append(JSONParser.string(in: bytes, at: start))
         continue
       }
       places.append(start)
       if bytes[start] == UInt8(ascii: "\"") {
-        index = self.end(ofString: start)
+        index = FieldSyntax.endOfQuotedString(in: bytes, from: start)
       } else if let end = end(ofContainer: start) {
         index = end
       } else {
@@ -161,14 +162,5 @@ struct JSONIndex {
     case 0x20, 0x0A, 0x0D, 0x09, UInt8(ascii: ","), UInt8(ascii: ":"): true
     default: false
     }
-  }
-
-  /// The index after a string.
-  private func end(ofString start: Int) -> Int {
-    var index = start + 1
-    while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
-      index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
-    }
-    return min(index + 1, bytes.count)
   }
 }
