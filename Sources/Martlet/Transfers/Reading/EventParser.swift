@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Parses the bytes of one event stream (WHATWG HTML §9.2.6).
@@ -70,9 +71,10 @@ private struct EventFields {
     } else if name.elementsEqual("id".utf8) {
       guard !value.contains(0) else { return }
       id = String(decoding: value, as: UTF8.self)
-    } else if name.elementsEqual("retry".utf8), let time = Self.milliseconds(value) {
-      retry = time
-      pause = time
+    } else if name.elementsEqual("retry".utf8), let time = FieldSyntax.parseSaturated(value) {
+      // A day at most, so that nothing overflows.
+      retry = .milliseconds(min(time, 86_400_000))
+      pause = retry
     }
     // The repaired text of invalid bytes may be three times as long as they are; the last LF is not content.
     guard data.count + type.utf8.count + id.utf8.count - 1 <= limit else {
@@ -90,17 +92,5 @@ private struct EventFields {
     guard !data.isEmpty else { return nil }
     let text = String(decoding: data.dropLast(), as: UTF8.self)
     return ServerSentEvents.Event(id: id, type: type.isEmpty ? "message" : type, data: text, retry: retry)
-  }
-
-  /// Parses digits; limited to a day, so that nothing overflows.
-  private static func milliseconds(_ digits: Slice<UnsafeRawBufferPointer>) -> Duration? {
-    guard !digits.isEmpty else { return nil }
-    let longest = 86_400_000
-    var number = 0
-    for digit in digits {
-      guard 0x30...0x39 ~= digit else { return nil }
-      number = min(number * 10 + Int(digit - 0x30), longest)
-    }
-    return .milliseconds(number)
   }
 }
