@@ -84,48 +84,33 @@ final class StreamedCall: Sendable {
     if let data = response.body.immediate {
       return await fail(refusal(kind, message, (data.prefix(limit), data.count <= limit)))
     }
-    let excerpt = Excerpt(limit)
+    let read = Locked((data: Data(), isWhole: false))
     if limit > 0 {
+      // Not the error of the body, but that of the response is thrown, with what has arrived.
       try? await call.awaited {
         try await race([
-          { [self] in await excerpt.read(response.body) },
+          { [self] in
+            for try await piece in response.body {
+              let isFull = read.withLock { read in
+                let room = limit - read.data.count
+                read.data.append(piece.prefix(room))
+                return piece.count > room
+              }
+              if isFull { return }
+            }
+            read.withLock { $0.isWhole = !Task.isCancelled }
+          },
           { [self] in try await call.core.timeline.watch(Self.patience) },
         ])
       }
     }
-    return await fail(refusal(kind, message, excerpt.read))
+    return await fail(refusal(kind, message, read.withLock { $0 }))
   }
 
   private func refusal(_ kind: HTTPError.Kind, _ message: String, _ read: (data: Data, isWhole: Bool)) -> HTTPError {
     var kept = response.whole(read.data, asked: call.request, decoder: call.settings.configuration.decoder)
     if !read.isWhole, !response.isWithoutBody { kept.isBodyTruncated = true }
     return HTTPError(kind, message, request: response.request, response: kept)
-  }
-}
-
-/// The beginning of a body, as far as it has arrived.
-private final class Excerpt: Sendable {
-  private let limit: Int
-  private let state = Locked((data: Data(), isWhole: false))
-
-  init(_ limit: Int) { self.limit = limit }
-
-  var read: (data: Data, isWhole: Bool) { state.withLock { $0 } }
-
-  func read(_ body: ResponseBody) async {
-    do {
-      for try await piece in body {
-        let isFull = state.withLock { state in
-          let room = limit - state.data.count
-          state.data.append(piece.prefix(room))
-          return piece.count > room
-        }
-        if isFull { return }
-      }
-      state.withLock { $0.isWhole = !Task.isCancelled }
-    } catch {
-      // The error of the response is thrown, with what has arrived.
-    }
   }
 }
 
