@@ -1,7 +1,7 @@
 import Foundation
 
 /// A request's query to a cache.
-struct CacheQuery: Sendable {
+struct CacheQuery: Sendable, Hashable {
   let url: String
   let headers: HTTPHeaders
   /// The identity of the request's user; `nil` if there is none.

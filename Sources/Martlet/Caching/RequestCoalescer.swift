@@ -29,18 +29,9 @@ final class RequestCoalescer: Sendable {
 
   struct Key: Hashable {
     let hash: Int
-    private let url: String
-    private let owner: String?
-    private let headers: HTTPHeaders
+    private let query: CacheQuery
 
-    init(_ query: CacheQuery) {
-      (url, owner, headers) = (query.url, query.owner, query.headers)
-      var hasher = Hasher()
-      hasher.combine(url)
-      hasher.combine(owner)
-      hasher.combine(headers)
-      hash = hasher.finalize()
-    }
+    init(_ query: CacheQuery) { (self.query, hash) = (query, query.hashValue) }
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }
   }
