@@ -1,5 +1,17 @@
 import MartletBase
 
+extension HTTPError {
+  /// The error of an exchange, by what is known about the request and its connection.
+  init(
+    _ kind: Kind, _ message: String, _ phase: Phase, reached: Bool, isStale: Bool = false,
+    underlying: (any Error)? = nil
+  ) {
+    self.init(kind, message, phase: phase, underlying: underlying)
+    mayHaveReachedServer = reached
+    mayBeStaleConnection = isStale
+  }
+}
+
 #if os(Linux)
   import CurlEngine
   import Foundation
@@ -32,36 +44,36 @@ import MartletBase
       if ending.wantsHTTP11 {
         let message = "the server requires HTTP/1.1 for this request: set httpVersion to .http1_1"
         let phase: HTTPError.Phase = ending.hasHead ? .receiving : .waiting
-        return made(.unsupported, message, phase, reached: ending.hasMoved)
+        return HTTPError(.unsupported, message, phase, reached: ending.hasMoved)
       }
       if ending.gotHTTP1 {
         let message = "the server agreed on HTTP/2 by ALPN, but sent HTTP/1.1: set httpVersion to .http1_1"
-        return made(.protocolViolation, message, .waiting, reached: true)
+        return HTTPError(.protocolViolation, message, .waiting, reached: true)
       }
       if ending.wasRepeated && ending.wasRefused || ending.isUnprocessed {
         let message = "the server refused the request unread, and takes no more on this connection"
-        return made(.connectionLost, message, .waiting, reached: false, isStale: true)
+        return HTTPError(.connectionLost, message, .waiting, reached: false, isStale: true)
       }
       if ending.wasRepeated {
         // Whatever the second attempt led to, the first one may have arrived.
-        return made(
+        return HTTPError(
           .connectionLost, "the connection was closed without an answer", .waiting, reached: !ending.isUnsent,
           isStale: true)
       }
       if let refusal = ending.refusal, !ending.hasConnected {
         let reason = refusal.status.map { "answered \($0) to CONNECT" } ?? refusalText(refusal)
         let kind: HTTPError.Kind = refusal.isOfCredentials ? .authenticationFailed : .cannotConnect
-        return made(kind, "the proxy \(proxy ?? "") \(reason)", .connecting, reached: false)
+        return HTTPError(kind, "the proxy \(proxy ?? "") \(reason)", .connecting, reached: false)
       }
       // WRITE_ERROR comes from our own refusal. WEIRD_SERVER_REPLY, OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT mean lines
       // that libcurl cannot parse.
       if ending.hasProxyAnswer, !ending.hasConnected, [8, 23, 27, 43].contains(code) {
         let message = "the proxy's answer to CONNECT is malformed, or too large"
-        return made(.cannotConnect, message, .connecting, reached: false)
+        return HTTPError(.cannotConnect, message, .connecting, reached: false)
       }
       // Under load, libcurl's slightly longer limit may pass before ours is checked.
       if code == 28, !ending.hasConnected, let connectLimit {
-        return made(.timedOut, HTTPError.passedLimit("connect", connectLimit), .connecting, reached: false)
+        return HTTPError(.timedOut, HTTPError.passedLimit("connect", connectLimit), .connecting, reached: false)
       }
       let isNew = !ending.isReused && !ending.hasMoved
       let kind = kind(code, text, hasConnected: ending.hasConnected, isNew: isNew)
@@ -74,7 +86,7 @@ import MartletBase
       let phase: HTTPError.Phase =
         if !isConnected { .connecting } else if ending.hasHead { .receiving } else { phase }
       // A reset stream says nothing about its connection.
-      return made(
+      return HTTPError(
         kind, message, phase, reached: isConnected && !(ending.isUnsent && kind == .connectionLost),
         isStale: kind == .connectionLost && ending.isReused && !ending.hasMoved && code != 92)
     }
@@ -186,15 +198,6 @@ import MartletBase
       }
       guard code == 1, text.contains("HTTP/0.9") else { return nil }
       return "the answer has no HTTP status line; the port may want https://, or speak another protocol"
-    }
-
-    private static func made(
-      _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, reached: Bool, isStale: Bool = false
-    ) -> HTTPError {
-      var error = HTTPError(kind, message, phase: phase)
-      error.mayHaveReachedServer = reached
-      error.mayBeStaleConnection = isStale
-      return error
     }
 
     /// Whether the server rejects this client.

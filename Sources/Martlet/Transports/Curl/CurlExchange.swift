@@ -42,26 +42,18 @@
           unixSocket: call.settings.configuration.unixSocket)
       case .violation(let message, let hasHead):
         return HTTPError(.protocolViolation, message, phase: hasHead ? .receiving : .waiting)
-      case .cutBody(let message): return cut(message, .receiving)
-      case .cutHead: return cut("the connection ended in the head of the response", .waiting)
+      // A connection was not stale if bytes had arrived, or if this side ended it.
+      case .cutBody(let message): return HTTPError(.connectionLost, message, .receiving, reached: true)
+      case .cutHead:
+        return HTTPError(.connectionLost, "the connection ended in the head of the response", .waiting, reached: true)
       case .refusedAddress(let reason):
         let message = "publicAddressesOnly refuses \(transfer.job.origin.host): \(reason)"
         call.decided("guards.refused", message)
         return HTTPError(.refusedByGuard, message, phase: .connecting)
-      case .bodyFile(let message):
-        var error = HTTPError(.fileFailed, message, phase: .sending)
-        error.mayHaveReachedServer = true
-        return error
-      case .uploadStopped: return cut("the upload was stopped", .sending)
+      case .bodyFile(let message): return HTTPError(.fileFailed, message, .sending, reached: true)
+      case .uploadStopped: return HTTPError(.connectionLost, "the upload was stopped", .sending, reached: true)
       case .unavailable: return CurlLibrary.refusal
       }
-    }
-
-    /// The error of a connection that was not stale, because bytes had arrived, or because this side ended it.
-    private func cut(_ message: String, _ phase: HTTPError.Phase) -> HTTPError {
-      var error = HTTPError(.connectionLost, message, phase: phase)
-      error.mayBeStaleConnection = false
-      return error
     }
   }
 

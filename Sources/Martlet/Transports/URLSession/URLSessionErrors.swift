@@ -80,10 +80,8 @@ enum URLSessionErrors {
   private static func made(
     _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, _ error: any Error, isStale: Bool
   ) -> HTTPError {
-    var result = HTTPError(kind, message, phase: phase, underlying: error)
     // Part of the body may have been sent before the problem of the file was found.
-    result.mayHaveReachedServer = kind != .cannotConnect && kind != .tls && kind != .unsupported
-    result.mayBeStaleConnection = isStale
-    return result
+    let reached = kind != .cannotConnect && kind != .tls && kind != .unsupported
+    return HTTPError(kind, message, phase, reached: reached, isStale: isStale, underlying: error)
   }
 }
