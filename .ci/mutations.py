@@ -1101,9 +1101,9 @@ area(
      'if state.isFinishing || state.isReleased && !mutant("queue-release-ends-nothing"),',
      "ReleasedOwnersTests"),
     ("queue-host-stays-parked", "QueueTable",
-     "      running[entry.host] = left > 0 ? left : nil\n      unpark(entry.host)",
-     "      running[entry.host] = left > 0 ? left : nil\n"
-     '      if !mutant("queue-host-stays-parked") { unpark(entry.host) }',
+     "      running[entry.item.host] = left > 0 ? left : nil\n      unpark(entry.item.host)",
+     "      running[entry.item.host] = left > 0 ? left : nil\n"
+     '      if !mutant("queue-host-stays-parked") { unpark(entry.item.host) }',
      "QueueTableTests"),
     ("queue-turn-is-lost", "QueueTable",
      "        unpark(item.host)\n        continue",
@@ -1118,8 +1118,8 @@ area(
      'guard !entry.isRunning || mutant("queue-waits-running"), entries[predecessor] != nil else { return false }',
      "QueueTableTests RequestQueueTests QueueEndTests"),
     ("queue-exceeds-host", "QueueTable",
-     "guard running[entry.host, default: 0] < limits.perHost else {",
-     'guard running[entry.host, default: 0] < limits.perHost + (mutant("queue-exceeds-host") ? 1 : 0) else {',
+     "guard running[item.host, default: 0] < limits.perHost else {",
+     'guard running[item.host, default: 0] < limits.perHost + (mutant("queue-exceeds-host") ? 1 : 0) else {',
      "QueueTableTests"),
     ("tally-counts-resent", "QueueTally",
      "received += max(0, now.received - share.received)",

@@ -10,9 +10,7 @@ import MartletBase
 /// ```
 struct QueueTable {
   private struct Entry {
-    let host: String
-    let priority: Int
-    let number: UInt64
+    let item: ReadyHeap.Item
     /// The number of predecessors that have not ended.
     var awaited: Int
     var successors: [RequestID] = []
@@ -68,8 +66,9 @@ struct QueueTable {
     nextNumber += 1
     let waiting = predecessors.filter { entries[$0] != nil }
     for other in waiting { entries[other]?.successors.append(id) }
-    entries[id] = Entry(host: host, priority: priority, number: nextNumber, awaited: waiting.count)
-    if waiting.isEmpty { makeReady(id) }
+    let item = ReadyHeap.Item(id: id, host: host, priority: priority, number: nextNumber)
+    entries[id] = Entry(item: item, awaited: waiting.count)
+    if waiting.isEmpty { ready.insert(item) }
   }
 
   /// Makes one request wait for another one.
@@ -104,11 +103,6 @@ struct QueueTable {
     return false
   }
 
-  private mutating func makeReady(_ id: RequestID) {
-    guard let entry = entries[id] else { return }
-    ready.insert(.init(id: id, host: entry.host, priority: entry.priority, number: entry.number))
-  }
-
   /// The next request, which is running from now on; `nil` if none may start now.
   mutating func start() -> RequestID? {
     guard runningCount < limits.total else { return nil }
@@ -118,12 +112,12 @@ struct QueueTable {
         unpark(item.host)
         continue
       }
-      guard running[entry.host, default: 0] < limits.perHost else {
-        parked[entry.host, default: ReadyHeap()].insert(item)
+      guard running[item.host, default: 0] < limits.perHost else {
+        parked[item.host, default: ReadyHeap()].insert(item)
         continue
       }
       entries[item.id]?.isRunning = true
-      running[entry.host, default: 0] += 1
+      running[item.host, default: 0] += 1
       runningCount += 1
       return item.id
     }
@@ -151,14 +145,14 @@ struct QueueTable {
     remember(id, succeeded)
     if entry.isRunning {
       runningCount -= 1
-      let left = running[entry.host, default: 1] - 1
-      running[entry.host] = left > 0 ? left : nil
-      unpark(entry.host)
+      let left = running[entry.item.host, default: 1] - 1
+      running[entry.item.host] = left > 0 ? left : nil
+      unpark(entry.item.host)
     }
     guard succeeded else { return entry.successors.filter { entries[$0] != nil } }
     for other in entry.successors {
       entries[other]?.awaited -= 1
-      if entries[other]?.awaited == 0 { makeReady(other) }
+      if let next = entries[other], next.awaited == 0 { ready.insert(next.item) }
     }
     return []
   }
