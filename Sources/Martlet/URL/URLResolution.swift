@@ -9,13 +9,8 @@ extension AbsoluteURL {
   /// References are parsed as leniently as in ``parse(_:)``; schemes other than http and https are rejected. With
   /// `inheritingFragment` the result inherits this URL's fragment if the reference has none, as redirects require (RFC
   /// 9110 §10.2.2).
-  package func resolving(
-    _ reference: String, inheritingFragment: Bool = true
-  ) throws(InvalidInput) -> AbsoluteURL {
-    try resolving(octets: Array(reference.utf8), inheritingFragment: inheritingFragment)
-  }
-
-  /// Resolves a reference whose octets may not be UTF-8; they are percent-encoded as they are.
+  ///
+  /// The octets may not be UTF-8; they are percent-encoded as they are.
   func resolving(octets: [UInt8], inheritingFragment: Bool = true) throws(InvalidInput) -> AbsoluteURL {
     let reference = ReceivedFields.text(octets)
     let bytes = octets[...]

@@ -95,3 +95,11 @@ import Testing
     }
   }
 }
+
+extension AbsoluteURL {
+  fileprivate func resolving(
+    _ reference: String, inheritingFragment: Bool = true
+  ) throws(InvalidInput) -> AbsoluteURL {
+    try resolving(octets: Array(reference.utf8), inheritingFragment: inheritingFragment)
+  }
+}
