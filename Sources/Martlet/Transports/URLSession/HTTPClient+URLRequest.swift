@@ -75,7 +75,7 @@ extension HTTPClient {
   ) async throws -> (ResponseBody, HTTPURLResponse) {
     let (request, options) = try request.converted(options)
     let response = try await stream(request, options: options)
-    return (response.body, try .made(response.url, response.status, response.httpVersion, response.headers))
+    return (response.body, try .made(from: response.whole(Data(), asked: request, decoder: nil)))
   }
 
   /// Downloads the response to a `URLRequest` to a file, like `URLSession.download(for:)`.
@@ -218,18 +218,11 @@ extension URLRequest {
 
 extension HTTPURLResponse {
   fileprivate static func made(from response: HTTPResponse) throws -> HTTPURLResponse {
-    try made(response.url, response.status, response.httpVersion, response.headers)
-  }
-
-  fileprivate static func made(
-    _ url: URL, _ status: HTTPStatus, _ version: HTTPVersion?, _ headers: HTTPHeaders
-  ) throws -> HTTPURLResponse {
-    guard
-      let response = HTTPURLResponse(
-        url: url, statusCode: status.rawValue, httpVersion: version.map { "HTTP/\($0)" },
-        headerFields: headers.joined())
-    else { throw HTTPError(.protocolViolation, "the response cannot be a HTTPURLResponse") }
-    return response
+    let made = HTTPURLResponse(
+      url: response.url, statusCode: response.status.rawValue,
+      httpVersion: response.httpVersion.map { "HTTP/\($0)" }, headerFields: response.headers.joined())
+    guard let made else { throw HTTPError(.protocolViolation, "the response cannot be a HTTPURLResponse") }
+    return made
   }
 }
 
