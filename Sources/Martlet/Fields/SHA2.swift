@@ -25,12 +25,7 @@ package enum SHA2 {
       rest.removeFirst(whole)
     }
 
-    func value() -> [UInt8] {
-      var state = state
-      let padded = HashPadding.pad(rest, block: 64, isBigEndian: true, of: count)
-      SHA2.narrow.absorb(padded, into: &state)
-      return SHA2.narrow.octets(of: state)
-    }
+    func value() -> [UInt8] { SHA2.narrow.hash(rest, from: state, of: count) }
   }
 
   /// The 32 octets of SHA-512/256.
@@ -63,10 +58,11 @@ package enum SHA2 {
     /// The rotations of σ0 and σ1; the last of each is a shift.
     let small: ((Int, Int, Int), (Int, Int, Int))
 
-    func hash(_ message: some Collection<UInt8>, from start: [Word]) -> [UInt8] {
+    /// Hashes a message or, after whole blocks of one with `whole` octets, the rest of it.
+    func hash(_ message: some Collection<UInt8>, from start: [Word], of whole: UInt64? = nil) -> [UInt8] {
       var state = start
-      absorb(HashPadding.pad(message, block: block, isBigEndian: true), into: &state)
-      return octets(of: state)
+      absorb(HashPadding.pad(message, block: block, isBigEndian: true, of: whole), into: &state)
+      return state.flatMap { withUnsafeBytes(of: $0.bigEndian) { Array($0) } }
     }
 
     /// Hashes whole blocks.
@@ -81,13 +77,6 @@ package enum SHA2 {
           words[index] = word
         }
         mix(&words, into: &state)
-      }
-    }
-
-    func octets(of state: [Word]) -> [UInt8] {
-      let size = Word.bitWidth / 8
-      return state.flatMap { word in
-        (0..<size).map { UInt8(truncatingIfNeeded: word >> Word(8 * (size - 1 - $0))) }
       }
     }
 

@@ -19,7 +19,7 @@ enum MD5 {
       }
       mix(words, into: &state)
     }
-    return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(8 * $0)) } }
+    return state.flatMap { withUnsafeBytes(of: $0.littleEndian) { Array($0) } }
   }
 
   private static func mix(_ words: [UInt32], into state: inout [UInt32]) {
@@ -56,10 +56,7 @@ enum HashPadding {
     let lengthOctets = block / 8
     while octets.count % block != block - lengthOctets { octets.append(0) }
     octets += [UInt8](repeating: 0, count: lengthOctets - 8)
-    for index in 0..<8 {
-      let shift = UInt64(8 * (isBigEndian ? 7 - index : index))
-      octets.append(UInt8(truncatingIfNeeded: bits >> shift))
-    }
+    withUnsafeBytes(of: isBigEndian ? bits.bigEndian : bits.littleEndian) { octets += $0 }
     return octets
   }
 }
