@@ -25,20 +25,13 @@ enum ResponseFields {
     }
     let hasBody = method != .head && response.statusCode != 204 && response.statusCode != 304
     guard hasBody else { return (headers, nil, false) }
-    if isCoded(headers) {
+    if !RepresentationVersion.coding(headers).isEmpty {
       // They describe the bytes on the wire, which the loader has decoded.
       headers.remove("Content-Encoding")
       headers.remove("Content-Length")
       return (headers, nil, true)
     }
-    guard !headers.contains("Transfer-Encoding"), let length = headers["Content-Length"] else {
-      return (headers, nil, false)
-    }
-    return (headers, FieldSyntax.parseDigits(length).flatMap { Int64(exactly: $0) }, false)
-  }
-
-  private static func isCoded(_ headers: HTTPHeaders) -> Bool {
-    headers.values(of: "Content-Encoding").contains { !FieldSyntax.isSameName($0, "identity") }
+    return (headers, headers.contains("Transfer-Encoding") ? nil : headers.contentLength, false)
   }
 
   /// Splits `Set-Cookie` values that were joined by `, `.
