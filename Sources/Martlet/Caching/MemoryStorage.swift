@@ -55,10 +55,7 @@ final class MemoryStorage: CacheStorage {
   }
 
   func removeAll() {
-    let dropped = state.withLock { state in
-      defer { state = State() }
-      return state.items
-    }
+    let dropped = state.withLock { exchange(&$0, with: State()).items }
     _ = dropped
   }
 

@@ -36,10 +36,7 @@ final class ParsedTargets: Sendable {
     if let known { return known }
     let url = try target.resolve(against: base)
     guard url.user == nil, url.password == nil, text.utf8.allSatisfy({ $0 < 0x80 }) else { return url }
-    let previous = entries.withLock { entries in
-      defer { entries[place] = Entry(text: text, url: url) }
-      return entries[place]
-    }
+    let previous = entries.withLock { exchange(&$0[place], with: Entry(text: text, url: url)) }
     // The previous entry is released after unlocking.
     _ = previous
     return url
