@@ -127,7 +127,7 @@ extension HTTPDate {
       guard let day = readNumber(2), read(separator), let month = readMonth(), read(separator),
         let year = readNumber(yearWidth), read(" "), let time = readTime(), read(" GMT")
       else { return nil }
-      return CivilTime(year: year, month: month, day: day, time: time)
+      return CivilTime(year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
     }
 
     /// `06-Nov-94 08:49:37 GMT`.
@@ -146,10 +146,10 @@ extension HTTPDate {
       guard read(" "), let month = readMonth(), read(" "), let day = read(" ") ? readNumber(1) : readNumber(2),
         read(" "), let time = readTime(), read(" "), let year = readNumber(4)
       else { return nil }
-      return CivilTime(year: year, month: month, day: day, time: time)
+      return CivilTime(year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
     }
 
-    private mutating func readTime() -> Time? {
+    private mutating func readTime() -> (hour: Int, minute: Int, second: Int)? {
       guard let hour = readNumber(2), read(":"), let minute = readNumber(2), read(":"), let second = readNumber(2)
       else { return nil }
       return (hour, minute, second)
@@ -171,8 +171,6 @@ extension HTTPDate {
       return true
     }
   }
-
-  fileprivate typealias Time = (hour: Int, minute: Int, second: Int)
 }
 
 extension CivilTime {
@@ -189,9 +187,5 @@ extension CivilTime {
     hour = Int(secondOfDay / 3_600)
     minute = Int(secondOfDay / 60 % 60)
     second = Int(secondOfDay % 60)
-  }
-
-  fileprivate init(year: Int, month: Int, day: Int, time: HTTPDate.Time) {
-    self.init(year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
   }
 }
