@@ -78,10 +78,10 @@ final class QueueCore: CallObserver {
       guard !state.isFinishing else {
         return HTTPError(.queueFailed, "the queue is finished and takes no new requests")
       }
-      do throws(QueueTable.Problem) {
+      do throws(HTTPError) {
         try state.table.add(call.id, host: call.first.url.host, priority: priority, after: predecessors)
       } catch {
-        return error.error
+        return error
       }
       state.launches[call.id] = launch
       state.calls[call.id] = call
@@ -94,11 +94,7 @@ final class QueueCore: CallObserver {
   }
 
   func add(_ predecessor: RequestID, before id: RequestID) throws -> Bool {
-    do throws(QueueTable.Problem) {
-      return try state.withLock { state throws(QueueTable.Problem) in try state.table.add(predecessor, before: id) }
-    } catch {
-      throw error.error
-    }
+    try state.withLock { try $0.table.add(predecessor, before: id) }
   }
 
   /// Requests the length of a response, before all other requests of the queue.
@@ -220,7 +216,7 @@ final class QueueCore: CallObserver {
       return (doomed, Array(state.calls.values))
     }
     events.yield(.ended(id, end))
-    for call in doomed { call.abort(QueueTable.Problem.failed(id).error) }
+    for call in doomed { call.abort(QueueTable.failed(id)) }
     for call in cancelled { call.cancel() }
   }
 

@@ -39,28 +39,24 @@ struct QueueTable {
 
   var outcomeCount: Int { outcomes.count }
 
-  enum Problem: Error, Equatable {
-    /// A predecessor is not in this queue, or ended too long ago to be remembered.
-    case unknown(RequestID)
-    /// A predecessor has already failed.
-    case failed(RequestID)
-    /// The request would wait for itself.
-    case cycle(RequestID)
+  /// The error for a predecessor that is not in this queue, or ended too long ago to be remembered.
+  static func unknown(_ id: RequestID) -> HTTPError {
+    HTTPError(.queueFailed, "request \(id), which it is to come after, is not of this queue, or ended long ago")
+  }
 
-    var error: HTTPError {
-      switch self {
-      case .unknown(let id):
-        HTTPError(.queueFailed, "request \(id), which it is to come after, is not of this queue, or ended long ago")
-      case .failed(let id): HTTPError(.queueFailed, "request \(id), which it depends on, has failed")
-      case .cycle(let id):
-        HTTPError(.queueFailed, "request \(id) waits for it already, so that neither would ever start")
-      }
-    }
+  /// The error for a predecessor that has failed.
+  static func failed(_ id: RequestID) -> HTTPError {
+    HTTPError(.queueFailed, "request \(id), which it depends on, has failed")
+  }
+
+  /// The error for a request that would wait for itself.
+  static func cycle(_ id: RequestID) -> HTTPError {
+    HTTPError(.queueFailed, "request \(id) waits for it already, so that neither would ever start")
   }
 
   mutating func add(
     _ id: RequestID, host: String, priority: Int, after predecessors: [RequestID]
-  ) throws(Problem) {
+  ) throws(HTTPError) {
     let predecessors = Set(predecessors)
     for other in predecessors { try check(other) }
     nextNumber += 1
@@ -74,10 +70,10 @@ struct QueueTable {
   /// Makes one request wait for another one.
   ///
   /// Returns `false` if the request is already running, or the other one has ended.
-  mutating func add(_ predecessor: RequestID, before id: RequestID) throws(Problem) -> Bool {
+  mutating func add(_ predecessor: RequestID, before id: RequestID) throws(HTTPError) -> Bool {
     try check(predecessor)
-    guard var entry = entries[id] else { throw .unknown(id) }
-    guard predecessor != id, !reaches(predecessor, from: id) else { throw .cycle(predecessor) }
+    guard var entry = entries[id] else { throw Self.unknown(id) }
+    guard predecessor != id, !reaches(predecessor, from: id) else { throw Self.cycle(predecessor) }
     guard !entry.isRunning, entries[predecessor] != nil else { return false }
     entry.awaited += 1
     entries[id] = entry
@@ -85,9 +81,9 @@ struct QueueTable {
     return true
   }
 
-  private func check(_ id: RequestID) throws(Problem) {
+  private func check(_ id: RequestID) throws(HTTPError) {
     if entries[id] != nil || outcomes[id] == true { return }
-    throw outcomes[id] == false ? .failed(id) : .unknown(id)
+    throw outcomes[id] == false ? Self.failed(id) : Self.unknown(id)
   }
 
   /// Whether the target waits for the start, directly or through other requests.
