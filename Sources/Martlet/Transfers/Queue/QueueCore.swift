@@ -47,43 +47,33 @@ final class QueueCore: CallObserver {
 
   func add<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, priority: Int, after predecessors: [RequestID],
-    endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
-    work: @escaping @Sendable (Call) async throws -> Output
+    retryOf: RequestID? = nil, work: @escaping @Sendable (Call) async throws -> Output
   ) -> RequestHandle<Output> {
     let result = Promise<Output>()
     let again: @Sendable (RequestID?) -> RequestHandle<Output> = { [self] id in
-      add(
-        request, options: options, priority: priority, after: predecessors, endpoint: endpoint, retryOf: id, work: work)
+      add(request, options: options, priority: priority, after: predecessors, retryOf: id, work: work)
     }
     let call: Call
     do {
       call = try client.begin(
-        request, options: options, endpoint: endpoint, retryOf: retryOf, isManaged: true, isHeld: true, observer: self)
+        request, options: options, retryOf: retryOf, isManaged: true, isHeld: true, observer: self)
     } catch {
       result.resolve(.failure(error))
       return RequestHandle(RefusedRequest(retryOf: retryOf, request: request, error: error), result, again)
     }
     call.abortSource.onAbort { result.resolve(.failure($0)) }
     let measure = kind == .accurate && call.request.method == .get ? enqueueMeasure(call, options) : nil
-    enqueue(call, priority: priority, after: predecessors + [measure].compactMap { $0 }) { [client] in
-      if call.launch() { client.run(call, result, { $0 }, work) }
-    }
-    return RequestHandle(call, result, again)
-  }
-
-  private func enqueue(
-    _ call: Call, priority: Int, after predecessors: [RequestID], _ launch: @escaping @Sendable () -> Void
-  ) {
+    let awaited = predecessors + [measure].compactMap { $0 }
     let problem: HTTPError? = state.withLock { state in
       guard !state.isFinishing else {
         return HTTPError(.queueFailed, "the queue is finished and takes no new requests")
       }
       do throws(HTTPError) {
-        try state.table.add(call.id, host: call.first.url.host, priority: priority, after: predecessors)
+        try state.table.add(call.id, host: call.first.url.host, priority: priority, after: awaited)
       } catch {
         return error
       }
-      state.launches[call.id] = launch
+      state.launches[call.id] = { [client] in if call.launch() { client.run(call, result, { $0 }, work) } }
       state.calls[call.id] = call
       state.tally.add()
       return nil
@@ -91,6 +81,7 @@ final class QueueCore: CallObserver {
     // An end that has already happened is reported, too.
     if let problem { call.abort(problem) } else { call.onSettled { [self] in ended(call) } }
     proceed()
+    return RequestHandle(call, result, again)
   }
 
   func add(_ predecessor: RequestID, before id: RequestID) throws -> Bool {
