@@ -16,8 +16,8 @@ struct JSONIndex {
 
   private let bytes: [UInt8]
   private let start: Int
-  /// The ends of the arrays and objects, by their beginnings; an unclosed one has none.
-  private var ends: [Int: Int] = [:]
+  /// The arrays and objects, in the order of their beginnings; 0 is the end of an unclosed one.
+  private var containers: [(start: Int, end: Int)] = []
   /// The parts of the arrays and objects that a path led through, by their beginning.
   private var parts: [Int: Parts] = [:]
 
@@ -35,9 +35,10 @@ struct JSONIndex {
         index = FieldSyntax.endOfQuotedString(in: bytes, from: index)
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["):
-        open.append(index)
+        open.append(containers.count)
+        containers.append((index, 0))
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        if let start = open.popLast() { ends[start] = index + 1 }
+        if let container = open.popLast() { containers[container].end = index + 1 }
       default: break
       }
       index += 1
@@ -98,7 +99,7 @@ struct JSONIndex {
   private mutating func part(
     _ key: any CodingKey, of place: Int, _ path: ArraySlice<any CodingKey>, _ convert: JSONNode.Conversion?
   ) throws(JSONMisfit) -> Int? {
-    guard let end = ends[place] else { return nil }
+    guard let end = end(ofContainer: place) else { return nil }
     let known = parts[place] ?? listed(place + 1..<end - 1, Array(path), convert)
     parts[place] = known
     switch known {
@@ -114,6 +115,17 @@ struct JSONIndex {
       }
       return found
     }
+  }
+
+  /// The end of the array or object that begins at an index, or `nil` if none does.
+  private func end(ofContainer start: Int) -> Int? {
+    var (low, high) = (0, containers.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if containers[middle].start < start { low = middle + 1 } else { high = middle }
+    }
+    guard low < containers.count, containers[low].start == start, containers[low].end > 0 else { return nil }
+    return containers[low].end
   }
 
   private func listed(_ content: Range<Int>, _ path: [any CodingKey], _ convert: JSONNode.Conversion?) -> Parts {
@@ -134,7 +146,7 @@ struct JSONIndex {
       places.append(start)
       if bytes[start] == UInt8(ascii: "\"") {
         index = FieldSyntax.endOfQuotedString(in: bytes, from: start)
-      } else if let end = ends[start] {
+      } else if let end = end(ofContainer: start) {
         index = end
       } else {
         while index < content.upperBound, !Self.isSeparator(bytes[index]) { index += 1 }
