@@ -6,9 +6,20 @@ package enum MultipartSyntax {
   /// The text with each line break as CR LF.
   static func withCRLF(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A }) else { return text }
-    // CR LF is one character.
-    let lines = text.split(omittingEmptySubsequences: false) { $0.utf8.first == 0x0D || $0.utf8.first == 0x0A }
-    return lines.joined(separator: "\r\n")
+    var result = String.UnicodeScalarView()
+    var isAfterCR = false
+    for scalar in text.unicodeScalars {
+      if scalar == "\n" && isAfterCR {
+        // Already written with the CR.
+      } else if scalar == "\r" || scalar == "\n" {
+        result.append("\r")
+        result.append("\n")
+      } else {
+        result.append(scalar)
+      }
+      isAfterCR = scalar == "\r"
+    }
+    return String(result)
   }
 
   /// A name escaped for use in quotes.
