@@ -197,13 +197,13 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     url = resolved?.url
   }
 
-  /// Redacts the message and the URL with the client's rules, except for a `redactedURL` that was set explicitly.
   func described(_ request: HTTPRequest) -> HTTPError {
     var error = self
     error.describe(request)
     return error
   }
 
+  /// Redacts the message and the URL with the client's rules, except for a `redactedURL` that was set explicitly.
   mutating func redact(_ redaction: Redaction) {
     message = redaction.text(message)
     guard let url, let parsed = try? AbsoluteURL.parse(url.absoluteString), redactedURL == parsed.redacted else {

@@ -1,6 +1,5 @@
 import Foundation
 import MartletBase
-import Synchronization
 import TestSupport
 import Testing
 
@@ -10,13 +9,13 @@ import Testing
   @Test func `a save begins after the previous one has ended`() async throws {
     let saves = SaveQueue(label: "SaveQueueTests")
     let steps = Locked<[String]>([])
-    let mayEnd = Atomic(false)
+    let mayEnd = Locked(false)
 
     try await withThrowingTaskGroup { group in
       group.addTask {
         try await saves.save { () throws(HTTPError) in
           steps.withLock { $0.append("first begins") }
-          while !mayEnd.load(ordering: .relaxed) { usleep(1000) }
+          while !mayEnd.withLock({ $0 }) { usleep(1000) }
           steps.withLock { $0.append("first ends") }
         }
       }
@@ -25,7 +24,7 @@ import Testing
         try await saves.save { () throws(HTTPError) in steps.withLock { $0.append("second") } }
       }
       try await Task.sleep(for: .milliseconds(50))
-      mayEnd.store(true, ordering: .relaxed)
+      mayEnd.withLock { $0 = true }
       try await group.waitForAll()
     }
 

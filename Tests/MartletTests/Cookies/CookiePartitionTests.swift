@@ -48,6 +48,22 @@ import Testing
     #expect(bench.table.count == 0)
   }
 
+  @Test func `a cookie that replaces one of the program keeps its place among the others`() throws {
+    var table = CookieTable()
+    let url = try AbsoluteURL.parse("https://x.test/")
+    let now = CookieTableTests.start
+    for name in ["a", "b", "c"] {
+      let line = try #require(SetCookie("\(name)=program", now: now))
+      #expect(table.receive(line, from: url, in: nil, now: now) == nil)
+    }
+
+    let line = try #require(SetCookie("c=server", now: now))
+    #expect(table.receive(line, from: url, in: "", now: now) == nil)
+
+    #expect(
+      Cookie.field(table.select(for: url, .same, in: "", now: now)) == "a=program; b=program; c=server")
+  }
+
   @Test mutating func `a Secure cookie does not block cookies of another partition`() throws {
     _ = try receive("a=1; Secure", in: "")
 
