@@ -1,5 +1,4 @@
 import Foundation
-import MartletBase
 import TestSupport
 import Testing
 
@@ -8,18 +7,18 @@ import Testing
 @Suite(.hangLimit) struct SaveQueueTests {
   @Test func `a save begins after the previous one has ended`() async throws {
     let saves = SaveQueue(label: "SaveQueueTests")
-    let steps = Locked<[String]>([])
-    let mayEnd = Locked(false)
+    let steps = Shared<[String]>([])
+    let mayEnd = Shared(false)
 
     try await withThrowingTaskGroup { group in
       group.addTask {
         try await saves.save { () throws(HTTPError) in
           steps.withLock { $0.append("first begins") }
-          while !mayEnd.withLock({ $0 }) { usleep(1000) }
+          while !mayEnd.value { usleep(1000) }
           steps.withLock { $0.append("first ends") }
         }
       }
-      #expect(await becomes { !steps.withLock(\.isEmpty) })
+      #expect(await becomes { !steps.value.isEmpty })
       group.addTask {
         try await saves.save { () throws(HTTPError) in steps.withLock { $0.append("second") } }
       }
@@ -28,6 +27,6 @@ import Testing
       try await group.waitForAll()
     }
 
-    #expect(steps.withLock { $0 } == ["first begins", "first ends", "second"])
+    #expect(steps.value == ["first begins", "first ends", "second"])
   }
 }

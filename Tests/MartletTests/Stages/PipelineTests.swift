@@ -112,7 +112,7 @@ import Testing
       $0.proxy = .direct
     }
     #expect(other.core.settings.cache === ResponseCache.off)
-    if case .none = other.configuration.cookies.kind {} else { Issue.record("cookies are on") }
+    if case .own(.nowhere) = other.configuration.cookies.kind {} else { Issue.record("cookies are on") }
     if case .none = other.configuration.proxy.rule {} else { Issue.record("\(other.configuration.proxy)") }
     let plain = try other.core.begin(.get("http://example.test/"), options: RequestOptions(), isManaged: false)
     defer { plain.cancel() }
