@@ -1,6 +1,4 @@
-#if defined(__linux__)
 #define _GNU_SOURCE
-#endif
 #include "CMartletShim.h"
 
 #include <errno.h>
@@ -9,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__linux__)
+#if !defined(__APPLE__) || defined(__GLIBC__)
 #include <sys/syscall.h>
 #endif
 
@@ -35,10 +33,10 @@ void martlet_set_times(int descriptor, int64_t microseconds) {
 }
 
 bool martlet_is_main_thread(void) {
-#if defined(__linux__)
-  return syscall(SYS_gettid) == getpid();
-#else
+#if defined(__APPLE__) && !defined(__GLIBC__)
   return pthread_main_np() != 0;
+#else
+  return syscall(SYS_gettid) == getpid();
 #endif
 }
 
