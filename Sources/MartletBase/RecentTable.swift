@@ -1,16 +1,16 @@
 /// A dictionary that drops its oldest entries beyond a limit.
 ///
-/// Peers choose the keys, so the table must not grow without a limit.
-@usableFromInline package struct RecentTable<Key: Hashable, Value> {
-  @usableFromInline let limit: Int
-  @usableFromInline var values: [Key: Value] = [:]
-  @usableFromInline var order: [Key] = []
+/// Peers choose the keys, so the table must not grow without a limit. Its code is in a program once, not for each type.
+package struct RecentTable<Key: Hashable, Value> {
+  private let limit: Int
+  private var values: [Key: Value] = [:]
+  private var order: [Key] = []
 
-  @inlinable package init(limit: Int) { self.limit = limit }
+  package init(limit: Int) { self.limit = limit }
 
-  @inlinable package var count: Int { values.count }
+  package var count: Int { values.count }
 
-  @inlinable package subscript(key: Key) -> Value? {
+  package subscript(key: Key) -> Value? {
     get { values[key] }
     set {
       order.removeAll { $0 == key }

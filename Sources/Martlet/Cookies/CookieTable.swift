@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The cookies of a jar (RFC 6265bis §5.7, §5.8).
@@ -49,7 +50,7 @@ struct CookieTable: Sendable {
 
   /// All unexpired cookies, by domain.
   func all(_ now: Date) -> [Cookie] {
-    byDomain.sorted { $0.key < $1.key }.flatMap { $0.value.map(\.cookie) }.filter { !$0.isExpired(now) }
+    byDomain.ordered { $0.key < $1.key }.flatMap { $0.value.map(\.cookie) }.filter { !$0.isExpired(now) }
   }
 
   /// All unexpired cookies, oldest first.
@@ -59,7 +60,7 @@ struct CookieTable: Sendable {
   private func sorted(by date: KeyPath<Cookie, Date>) -> [Cookie] {
     let entries = byDomain.values.flatMap { $0 }
     let places = entries.map { ($0.cookie[keyPath: date], $0.number) }
-    return entries.indices.sorted { places[$0] < places[$1] }.map { entries[$0].cookie }
+    return entries.indices.ordered { places[$0] < places[$1] }.map { entries[$0].cookie }
   }
 
   /// The cookies of a request: longer paths first, then older cookies.
@@ -199,7 +200,7 @@ struct CookieTable: Sendable {
   /// Returns the recorded changes in order, and clears them.
   mutating func takeChanges() -> [Change] {
     defer { noted = [:] }
-    return noted.values.sorted { $0.place < $1.place }.map(\.change)
+    return noted.values.ordered { $0.place < $1.place }.map(\.change)
   }
 
   /// Records changes again that could not be saved; later changes take precedence.

@@ -48,7 +48,7 @@ enum HSTSFile {
 
   static func text(_ entries: [String: HSTSTable.Entry]) -> Data {
     var text = heading + "\n"
-    for (name, entry) in entries.sorted(by: { $0.key < $1.key }) {
+    for (name, entry) in entries.ordered(by: { $0.key < $1.key }) {
       text += "\(max(0, entry.expires)) \(entry.includesSubdomains ? "+" : "-") \(name)\n"
     }
     return Data(text.utf8)

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The HSTS hosts, and their unsaved changes (RFC 6797 §5.3, §8).
 ///
 /// A value without a clock, a lock or a file. Times are whole seconds since 1970.
@@ -102,7 +104,7 @@ struct HSTSTable: Sendable {
   }
 
   mutating func apply(_ changes: [String: Entry?], now: Int64) {
-    for (name, entry) in changes.sorted(by: { $0.key < $1.key }) {
+    for (name, entry) in changes.ordered(by: { $0.key < $1.key }) {
       if let entry { put(entry, name, now: now) } else { hosts[name] = nil }
     }
   }

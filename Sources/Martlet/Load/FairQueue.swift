@@ -93,6 +93,6 @@ struct FairQueue {
   /// Removes all.
   mutating func removeAll() -> [UInt64] {
     defer { self = FairQueue() }
-    return waiting.sorted()
+    return waiting.ordered(by: <)
   }
 }

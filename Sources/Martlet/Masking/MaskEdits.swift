@@ -29,7 +29,7 @@ struct MaskEdits {
   func applied(to source: [UInt8]) -> [UInt8] {
     guard !edits.isEmpty else { return source }
     // A mask of a range may show a part of it, so the mask of its scalars comes first.
-    let sorted = edits.sorted {
+    let sorted = edits.ordered {
       ($0.range.lowerBound, -$0.range.upperBound, $0.mask == nil ? 0 : 1)
         < ($1.range.lowerBound, -$1.range.upperBound, $1.mask == nil ? 0 : 1)
     }

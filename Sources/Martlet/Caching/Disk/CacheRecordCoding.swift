@@ -114,7 +114,7 @@ enum CacheRecordCoding {
     writer.double(entry.programLifetime ?? .nan)
     writer.text(entry.reasonPhrase)
     writer.length(entry.selectors.count)
-    for (name, value) in entry.selectors.sorted(by: { $0.key < $1.key }) {
+    for (name, value) in entry.selectors.ordered(by: { $0.key < $1.key }) {
       writer.text(name)
       writer.text(value)
     }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The known files of a storage folder: a hint, because other processes change the folder.
 ///
 /// The index has 256 parts, one for each subfolder. Each part is rescanned separately, so that storing a record rarely
@@ -86,7 +88,7 @@ struct DiskIndex {
   func victims(limit: Int64) -> [(name: DiskName, slot: Slot)] {
     guard bytes > limit else { return [] }
     let all = parts.joined().map { (name: $0.key, slot: $0.value) }
-      .sorted { ($0.slot.lastUse, $0.slot.change) < ($1.slot.lastUse, $1.slot.change) }
+      .ordered { ($0.slot.lastUse, $0.slot.change) < ($1.slot.lastUse, $1.slot.change) }
     var excess = bytes - (limit - limit / 20)
     let end = all.firstIndex { victim in
       defer { excess -= victim.slot.bytes }

@@ -70,7 +70,7 @@ extension ClientCore {
       case .probing: state.circuit = .probing
       }
       return state
-    }.sorted { $0.name < $1.name }
+    }.ordered { $0.name < $1.name }
   }
 }
 

@@ -112,7 +112,7 @@ public actor ActivityMonitor {
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
   private nonisolated func requests(where matches: (Call) -> Bool) -> [ActivityMonitor.RequestInfo] {
-    core.calls.filter(matches).sorted { $0.id < $1.id }.map { ActivityMonitor.RequestInfo($0) }
+    core.calls.filter(matches).ordered { $0.id < $1.id }.map { ActivityMonitor.RequestInfo($0) }
   }
 
   /// The pause after a step: a time, then until a change or for a second time; the client's end ends both.
@@ -153,7 +153,7 @@ extension ClientCore {
   func snapshot() -> ActivityMonitor.Snapshot {
     let (calls, foreign, totals) = activity()
     var snapshot = ActivityMonitor.Snapshot()
-    snapshot.trackedWork = foreign.sorted()
+    snapshot.trackedWork = foreign.ordered(by: <)
     snapshot.totals = totals
     (snapshot.totals.bytesReceived, snapshot.totals.bytesSent) = meter.totals
     snapshot.bytesPerSecond = meter.rate(at: timeline.now())
@@ -166,7 +166,7 @@ extension ClientCore {
         timeUntilReset: ledger.budget.period(at: now).rest)
     }
     snapshot.work = work.map(\.snapshot)
-    for call in calls.sorted(by: { $0.id < $1.id }) {
+    for call in calls.ordered(by: { $0.id < $1.id }) {
       let info = ActivityMonitor.RequestInfo(call)
       switch info.state {
       case .running: snapshot.running.append(info)

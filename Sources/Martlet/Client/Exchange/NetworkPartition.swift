@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Digests of a client's settings that vouch for the source of responses.
@@ -49,7 +50,7 @@ struct NetworkPartition: Sendable, Hashable {
 
   private static func addresses(_ settings: TransportSettings) -> [String] {
     var parts = settings.addresses.map { ["public \($0.partition)"] } ?? []
-    for (host, addresses) in settings.resolve.sorted(by: { $0.key < $1.key }) {
+    for (host, addresses) in settings.resolve.ordered(by: { $0.key < $1.key }) {
       parts.append("resolve \(host) \(addresses.joined(separator: " "))")
     }
     if let path = settings.unixSocket { parts.append("socket \(path)") }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Static addresses of hosts, without a lookup (``TransportSettings/resolve``).
 struct AddressOverrides: Sendable {
   private struct Key: Hashable {
@@ -11,7 +13,7 @@ struct AddressOverrides: Sendable {
   private(set) var problem: InvalidInput?
 
   init(_ entries: [String: [String]]) {
-    for (name, texts) in entries.sorted(by: { $0.key < $1.key }) {
+    for (name, texts) in entries.ordered(by: { $0.key < $1.key }) {
       do throws(InvalidInput) {
         addresses[try Self.key(name)] = try Self.list(texts, of: name)
       } catch {

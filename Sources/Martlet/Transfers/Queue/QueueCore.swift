@@ -179,7 +179,7 @@ final class QueueCore: CallObserver {
       return (Array(state.calls.values), Array(state.measures.values))
     }
     for call in measures { call.cancel() }
-    let count = calls.sorted { $0.id > $1.id }.count { $0.cancel() }
+    let count = calls.ordered { $0.id > $1.id }.count { $0.cancel() }
     state.withLock { $0.cancelling -= 1 }
     proceed()
     return count
