@@ -41,6 +41,12 @@ let package = Package(
     .library(name: "MartletTestTraits", targets: ["MartletTestTraits"]),
     .executable(name: "martlet", targets: ["MartletTool"]),
   ],
+  traits: [
+    .default(enabledTraits: ["URLSession"]),
+    .trait(
+      name: "URLSession",
+      description: "URLSession on Linux, with Foundation and FoundationNetworking. Apple platforms always have it."),
+  ],
   targets: [
     .target(name: "CMartletShim", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     // What the engine and the library are both made of.

@@ -11,7 +11,8 @@ extension Connecting {
     switch name {
     case "--transport":
       guard let lane = Lane(rawValue: value) else {
-        throw UsageError("--transport needs urlsession, curl or system, not '\(value)'")
+        let names = Lane.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError("--transport needs one of \(names), not '\(value)'")
       }
       self.lane = lane
     case "--http": version = try Self.version(value)
@@ -40,7 +41,7 @@ extension Connecting {
         throw UsageError("--key and --cert '\(certificate.file)' exclude each other: PKCS #12 has the key in it")
       }
     }
-    if lane == .system, let option = engineOption {
+    if !usesEngine, let option = engineOption {
       throw UsageError("--transport system and \(option) exclude each other: the system's loader cannot do that")
     }
   }

@@ -3,8 +3,11 @@ import Martlet
 
 /// How the server is reached and believed, as the command line describes it.
 struct Connecting: Equatable, Sendable {
-  enum Lane: String, Sendable {
-    case urlsession, curl, system
+  enum Lane: String, CaseIterable, Sendable {
+    case curl
+    #if canImport(Darwin) || URLSession
+      case urlsession, system
+    #endif
   }
 
   /// `--cert`: a file, and what it is encrypted with.
@@ -15,7 +18,8 @@ struct Connecting: Equatable, Sendable {
     var isPKCS12: Bool { [".p12", ".pfx"].contains { file.lowercased().hasSuffix($0) } }
   }
 
-  var lane = Lane.urlsession
+  /// `nil` for the default of the library.
+  var lane: Lane?
   /// `nil` for what client and server agree on.
   var version: RequestOptions.HTTPVersionPolicy?
   /// `nil` for what the environment names.
@@ -31,15 +35,27 @@ struct Connecting: Equatable, Sendable {
   var addresses: [String: [String]] = [:]
   var unixSocket: String?
 
+  /// Whether requests are not sent by the system's loader.
+  var usesEngine: Bool {
+    #if canImport(Darwin) || URLSession
+      lane != .system
+    #else
+      true
+    #endif
+  }
+
   /// Tells a client.
   func apply(
     to configuration: inout HTTPClient.Configuration,
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) {
     switch lane {
-    case .urlsession: configuration.transport = .urlSession
+    case nil: break
+    #if canImport(Darwin) || URLSession
+      case .urlsession: configuration.transport = .urlSession
+      case .system: configuration.transport = .urlSession(loader: .system)
+    #endif
     case .curl: configuration.transport = .curl
-    case .system: configuration.transport = .urlSession(loader: .system)
     }
     configuration.proxy = proxySettings(environment)
     configuration.tls = tls
@@ -53,7 +69,7 @@ struct Connecting: Equatable, Sendable {
     #if os(Linux)
       // The system's loader reads the environment itself. Where no engine can be had, it has to do without the setting.
       let isNamed = environment.contains { $0.key.lowercased().hasSuffix("_proxy") && !$0.value.isEmpty }
-      return isNamed && lane != .system ? .environment : .direct
+      return isNamed && usesEngine ? .environment : .direct
     #else
       return .direct
     #endif

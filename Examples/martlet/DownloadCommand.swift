@@ -135,7 +135,7 @@ struct DownloadCommand: Equatable, Sendable {
     try await template.identity.apply(to: &configuration, url: template.url)
     if template.isVerbose {
       configuration.exchangeMiddleware.append(
-        Trace(errors: Terminal(STDERR_FILENO), hasEngine: template.connecting.lane != .system))
+        Trace(errors: Terminal(STDERR_FILENO), hasEngine: template.connecting.usesEngine))
     }
     let client = HTTPClient { [configuration] in $0 = configuration }
     try await template.identity.fill(client.cookies)

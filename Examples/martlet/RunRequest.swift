@@ -33,7 +33,7 @@ struct RunRequest: Sendable {
 
   private func send() async throws -> ExitCode {
     defer { file?.discard() }
-    let trace = command.isVerbose ? Trace(errors: errors, hasEngine: command.connecting.lane != .system) : nil
+    let trace = command.isVerbose ? Trace(errors: errors, hasEngine: command.connecting.usesEngine) : nil
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
     configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off

@@ -15,7 +15,7 @@ struct SSECommand: Equatable, Sendable {
       try await command.identity.apply(to: &configuration, url: command.url)
       if command.isVerbose {
         configuration.exchangeMiddleware.append(
-          Trace(errors: errors, hasEngine: command.connecting.lane != .system))
+          Trace(errors: errors, hasEngine: command.connecting.usesEngine))
       }
       let client = HTTPClient { [configuration] in $0 = configuration }
       try await command.identity.fill(client.cookies)

@@ -1,5 +1,3 @@
-package import Foundation
-
 /// Carries one response body from a transport's thread to one reader.
 ///
 /// ```

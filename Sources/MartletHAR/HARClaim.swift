@@ -1,6 +1,5 @@
-import MartletBase
-import Foundation
 import Martlet
+import MartletBase
 
 /// The names that a recorder writes, which no other recorder of the process may use at the same time.
 ///

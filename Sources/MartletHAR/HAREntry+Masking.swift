@@ -1,6 +1,5 @@
-import MartletBase
-public import Foundation
 public import Martlet
+public import MartletBase
 
 extension HAREntry {
   /// Creates the entry of an exchange whose bodies are known, with its secrets masked.
@@ -138,7 +137,7 @@ extension Redaction {
       guard cookieAttributes.contains((name.isEmpty ? value : name).lowercased()) else { return " ***" }
       // Behind a comma, a proxy may have appended another cookie; a date has one itself.
       guard name.lowercased() == "expires" else { return String(part.prefix { $0 != "," }) }
-      return part.range(of: "GMT").map { String(part[..<$0.upperBound]) } ?? " Expires=***"
+      return part.firstRange(of: "GMT").map { String(part[..<$0.upperBound]) } ?? " Expires=***"
     }
     return parts.joined(separator: ";")
   }

@@ -1,5 +1,5 @@
-import Foundation
 import Martlet
+import MartletBase
 
 extension HAREntry {
   /// A member that an entry must have.

@@ -1,6 +1,5 @@
-import MartletBase
-import Foundation
 import Martlet
+import MartletBase
 
 extension HAREntry {
   static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)

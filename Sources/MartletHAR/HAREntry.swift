@@ -1,6 +1,5 @@
-import MartletBase
-public import Foundation
 public import Martlet
+public import MartletBase
 
 /// An entry of a HAR file: a request, its response and their timings (HTTP Archive 1.2).
 ///

@@ -1,6 +1,5 @@
-import MartletBase
-import Foundation
 import Martlet
+import MartletBase
 
 /// Composes entries from the events of calls.
 ///

@@ -1,6 +1,5 @@
-import MartletBase
-public import Foundation
 import Martlet
+public import MartletBase
 
 /// A HAR file with its entries, of this or another program (HTTP Archive 1.1 and 1.2).
 ///
@@ -33,10 +32,8 @@ public struct HARFile: Sendable {
   /// Reads the file at a path.
   init(at path: String) throws(HTTPError) {
     let name = DiskCalls.shown(path)
-    guard FileManager.default.fileExists(atPath: path) else { throw HTTPError(.fileFailed, "\(name) does not exist") }
-    // A pipe has no size.
-    let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
-    guard (size?.intValue ?? 0) <= Self.maximumBytes else {
+    guard let facts = DiskCalls.targetFacts(path) else { throw HTTPError(.fileFailed, "\(name) does not exist") }
+    guard facts.size <= Self.maximumBytes else {
       throw HTTPError(.fileFailed, "\(name) is larger than \(Self.maximumBytes >> 20) MiB")
     }
     guard let data = try? Data(contentsOf: URL(filePath: path)) else {

@@ -1,6 +1,5 @@
-import MartletBase
-import Foundation
 import Martlet
+import MartletBase
 
 /// Converts failed file operations to `HTTPError`.
 enum HARFileErrors: FileErrors {

@@ -1,6 +1,6 @@
-import MartletBase
-public import Foundation
+import Dispatch
 public import Martlet
+public import MartletBase
 
 /// Records the requests of clients in a HAR file (HTTP Archive 1.2), which browsers and many other tools can read.
 ///

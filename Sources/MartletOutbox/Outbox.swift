@@ -1,6 +1,5 @@
 public import Martlet
-import MartletBase
-public import Foundation
+public import MartletBase
 
 /// A durable queue of requests that outlive the process.
 ///

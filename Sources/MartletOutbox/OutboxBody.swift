@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 /// The body of a submission: a small one in memory, a larger one in its own file.
 ///

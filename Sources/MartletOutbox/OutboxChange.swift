@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 /// The state of a request without its contents.
 struct OutboxEntry: Codable, Equatable, Sendable {

@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 extension OutboxCore {
   /// The minimum time for cancelled requests and file operations to end.

@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 /// The state that an outbox shares with its loop.
 ///

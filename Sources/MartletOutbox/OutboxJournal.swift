@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 /// The journal of an outbox: lines that any process appends and none changes.
 ///

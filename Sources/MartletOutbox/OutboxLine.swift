@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 /// A line of a journal: a change and, for a submission, the contents of the request.
 ///

@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 /// The loop of an outbox, with its state.
 ///

@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 /// Schedules requests: those with the same key in order, hosts in turns, none while its host is delayed.
 struct OutboxTable {

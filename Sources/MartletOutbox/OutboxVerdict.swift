@@ -1,6 +1,5 @@
 import Martlet
 import MartletBase
-import Foundation
 
 /// The consequence of a delivery attempt.
 enum OutboxVerdict: Error, Equatable {

@@ -21,11 +21,13 @@ extension SamplesTests {
     #expect(client.diagnostics.loader == HTTPClient.Diagnostics.Loader.other("StubTransport"))
   }
 
-  @Test func `requires the engine`() {
-    let client = HTTPClient { $0.transport = .urlSession(loader: .engine) }
+  #if canImport(Darwin) || URLSession
+    @Test func `requires the engine`() {
+      let client = HTTPClient { $0.transport = .urlSession(loader: .engine) }
 
-    #expect(client.configuration.transport is URLSessionTransport)
-  }
+      #expect(client.configuration.transport is URLSessionTransport)
+    }
+  #endif
 
   @Test func `adds a certificate authority`() async throws {
     let client = HTTPClient { $0.tls = .system(adding: URL(filePath: "/run/secrets/internal-ca.pem")) }

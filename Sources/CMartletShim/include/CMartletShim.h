@@ -314,6 +314,13 @@ void *_Nullable martlet_share_new(void);
 /// Call it only after all handles that use the share are freed.
 void martlet_share_free(void *share);
 
+// MARK: libidn2
+
+/// Opens libidn2 once; returns whether it can be used.
+bool martlet_idn_is_usable(void);
+/// The ASCII form of an international host name (UTS #46, then IDNA 2008), to be freed; NULL if it has none.
+char *_Nullable martlet_idn_to_ascii(const char *name);
+
 // MARK: libz
 
 /// Opens libz once; returns whether it can be used.

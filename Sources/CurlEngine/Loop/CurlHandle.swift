@@ -1,6 +1,5 @@
-import MartletBase
 import CMartletShim
-import Foundation
+import MartletBase
 
 /// One easy handle, reused for several transfers; under the lock of its loop.
 final class CurlHandle {

@@ -1,5 +1,5 @@
 import CMartletShim
-package import Foundation
+package import MartletBase
 
 package struct CurlTLSSettings: Sendable {
   package enum Trust: Equatable {

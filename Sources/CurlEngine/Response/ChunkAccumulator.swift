@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Gathers the bytes of one large body into chunks, in reused memory.
 ///

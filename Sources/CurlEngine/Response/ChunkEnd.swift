@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// Finds the end of a chunked body in its raw bytes (RFC 9112 §7.1).
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// Decodes one content coding of a body.
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Decodes the content codings of a body in steps of bounded size (RFC 9110 §8.4).
 ///

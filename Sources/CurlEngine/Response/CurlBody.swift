@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 import Synchronization
 
 /// Carries one response body from libcurl, through a decoder, to the reader.

@@ -1,5 +1,5 @@
 import CMartletShim
-import Foundation
+import MartletBase
 
 /// Bytes behind a response that libcurl read together with the response's end, and dropped.
 ///

@@ -1,6 +1,5 @@
-package import MartletBase
 import CMartletShim
-import Foundation
+package import MartletBase
 
 /// Parses the head of a response from its lines, within limits.
 ///

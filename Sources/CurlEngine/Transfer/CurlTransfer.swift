@@ -1,6 +1,5 @@
-import MartletBase
 import CMartletShim
-import Foundation
+import MartletBase
 import Synchronization
 
 /// One exchange, from its start to its end.

@@ -1,5 +1,6 @@
 import CMartletShim
-package import Foundation
+import Dispatch
+package import MartletBase
 import Synchronization
 
 /// The body of one request, read once, without ever blocking the loop.

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Carries bytes of a request body from their writer to the loop.
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The strongest challenge that can be answered.
 struct Offer: Sendable {

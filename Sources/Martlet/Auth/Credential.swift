@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// A credential: a user name and password, a token, a domain account, or a ticket.
 ///

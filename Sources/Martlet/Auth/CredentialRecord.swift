@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// The stored form of a credential and its protection space.
 struct CredentialRecord: Codable {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The number of requests sent with each nonce (RFC 7616 §3.4).
 ///

@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 extension Authenticators {
   /// Credentials in a file that only its owner can read (mode 0600).

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// How the cache serves and stores a response.
 extension Explanation.Decision {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// How to serve a request, given the stored responses for its URL (RFC 9111 §4).
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// A stored response without its body, in the terms of RFC 9111.
 struct CacheEntry: Sendable, Equatable {

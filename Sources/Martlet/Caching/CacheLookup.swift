@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// A request's query to a cache.
 struct CacheQuery: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// The record stored under one key.
 struct CacheRecord: Sendable {

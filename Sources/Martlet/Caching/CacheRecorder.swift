@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Records a body while it is read, and stores the complete response.
 ///

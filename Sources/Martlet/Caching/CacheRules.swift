@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The rules for storing and updating responses (RFC 9111), as pure functions.
 enum CacheRules {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The age and the lifetime of a stored response (RFC 9111 §4.2), in seconds.
 struct Freshness: Sendable, Equatable {

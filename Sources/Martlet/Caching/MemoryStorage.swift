@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Records in memory, with eviction of the least recently used.
 final class MemoryStorage: CacheStorage {

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension ResponseCache {
   /// A storage backend for cached responses, such as a shared database.

@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 /// A private HTTP cache (RFC 9111).
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The adapter for a custom storage backend.
 final class StoreAdapter: CacheStorage {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension Call: RunningCall {
   var timeline: Timeline { core.timeline }

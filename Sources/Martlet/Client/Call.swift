@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// One call, from its start to its single end.
 ///

@@ -1,5 +1,4 @@
 package import MartletBase
-import Foundation
 import Synchronization
 
 /// The running calls of a client and the state that they share; may outlive the client.

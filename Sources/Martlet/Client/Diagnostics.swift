@@ -31,6 +31,17 @@ extension HTTPClient {
     /// The loader.
     public var loader: Loader
 
+    /// Whether Martlet can use `URLSession`: always on Apple platforms, elsewhere with the package's trait `URLSession`.
+    ///
+    /// One package of a program that enables the trait enables it for all.
+    public var hasURLSession: Bool {
+      #if canImport(Darwin) || URLSession
+        true
+      #else
+        false
+      #endif
+    }
+
     /// Why the engine cannot be used; `nil` if it can.
     public var engineProblem: String?
 
@@ -82,6 +93,7 @@ extension HTTPClient {
         lines.append("content codings: \(contentCodings.isEmpty ? "none" : contentCodings.joined(separator: ", "))")
       }
       if let descriptorLimit { lines.append("open files and sockets: \(descriptorLimit) at most") }
+      lines.append("URLSession: \(hasURLSession ? "usable" : "not usable, because the trait is off")")
       lines += warnings.map { "note: \($0)" }
       return lines.joined(separator: "\n")
     }

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// An operation of an API as a type: its request and its output.
 ///

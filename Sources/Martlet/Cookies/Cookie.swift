@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 /// A cookie (RFC 6265bis).
 ///

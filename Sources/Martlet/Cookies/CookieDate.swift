@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The parser of the `Expires` attribute (RFC 6265bis §5.1.1).
 ///

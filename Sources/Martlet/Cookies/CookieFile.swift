@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The file of a jar: JSON, readable only by its owner, replaced atomically.
 ///

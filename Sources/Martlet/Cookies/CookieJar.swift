@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 import Synchronization
 
 /// Stores cookies by RFC 6265bis: those that servers set, and those that a program adds.

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The rules for accepting and sending cookies (RFC 6265bis §5.1.3, §5.1.4, §5.7, §5.8).
 extension Cookie {

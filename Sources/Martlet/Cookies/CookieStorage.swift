@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 import Synchronization
 
 /// The state of a jar: its cookies behind one lock, and their file.

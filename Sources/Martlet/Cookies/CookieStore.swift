@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// The storage for a client's cookies.
 ///

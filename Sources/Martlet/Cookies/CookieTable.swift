@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The cookies of a jar (RFC 6265bis §5.7, §5.8).
 ///

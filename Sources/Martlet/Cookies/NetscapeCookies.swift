@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The `cookies.txt` format in curl's dialect: seven tab-separated fields per line.
 ///

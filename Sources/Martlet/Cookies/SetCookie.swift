@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The contents of a `Set-Cookie` line, before validation (RFC 6265bis §5.6).
 struct SetCookie {

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 extension Date {
   /// The date, between `distantPast` and `distantFuture`; 1 January 1970 if it is not a number.

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The fields `Repr-Digest` and `Content-Digest` (RFC 9530).
 ///

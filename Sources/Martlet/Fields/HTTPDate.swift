@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 /// A date in the format of header fields, in whole seconds and UTC (RFC 9110 §5.6.7).
 ///

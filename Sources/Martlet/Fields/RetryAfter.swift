@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 extension HTTPHeaders {
   /// The delay that `Retry-After` requests (RFC 9110 §10.2.3).

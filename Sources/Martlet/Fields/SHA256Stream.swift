@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 #if os(Linux)
   import CMartletShim

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Decodes bodies as text, even if the declared encoding is missing, unknown or wrong.
 ///
@@ -20,7 +19,9 @@ enum TextDecoding {
     if let charset = contentType?.charset {
       if let encoding = encoding(named: charset) {
         if let (text, name) = encoding.decode(body, isTruncated: isTruncated) { return (text, name, nil) }
-        problem = "the body is not valid \(encoding.name)"
+        problem =
+          encoding.isSupported
+          ? "the body is not valid \(encoding.name)" : "this system cannot decode \(encoding.name)"
         isUTF8 = encoding == .utf8
       } else {
         problem = "unknown charset \(printable(charset))"
@@ -69,13 +70,10 @@ enum TextDecoding {
 
 enum TextEncoding: Equatable {
   /// `unicode` is UTF-16 by the names of UCS-2.
-  case utf8, ascii, latin1, utf16, unicode, utf16LittleEndian, utf16BigEndian, japaneseEUC
-  case foundation(String, String.Encoding)
-
-  /// An encoding by its `CFStringEncoding`, for those without a name in `String.Encoding`.
-  static func foundation(_ name: String, coreFoundation: UInt) -> TextEncoding {
-    .foundation(name, String.Encoding(rawValue: 0x8000_0000 | coreFoundation))
-  }
+  case utf8, ascii, latin1, utf16, unicode, utf16LittleEndian, utf16BigEndian
+  /// An encoding of ``SingleOctetCharset``, by its name.
+  case singleOctet(String)
+  case multiOctet(MultiOctetCharset)
 
   var name: String {
     switch self {
@@ -85,10 +83,13 @@ enum TextEncoding: Equatable {
     case .utf16, .unicode: "UTF-16"
     case .utf16LittleEndian: "UTF-16LE"
     case .utf16BigEndian: "UTF-16BE"
-    case .japaneseEUC: "EUC-JP"
-    case .foundation(let name, _): name
+    case .singleOctet(let name): name
+    case .multiOctet(let charset): charset.rawValue
     }
   }
+
+  /// Whether the system can decode it.
+  var isSupported: Bool { if case .multiOctet(let charset) = self { charset.isSupported } else { true } }
 
   /// Decodes a body like ``decode(_:)``; of a truncated one without its incomplete last character.
   func decode(_ body: Data, isTruncated: Bool) -> (text: String, name: String)? {
@@ -117,13 +118,10 @@ enum TextEncoding: Equatable {
       let mark = byteOrderMark(of: body)?.encoding
       let isLittleEndian = mark == .utf16LittleEndian || mark != .utf16BigEndian && self == .unicode
       return (isLittleEndian ? TextEncoding.utf16LittleEndian : .utf16BigEndian).decode(body)
-    case .japaneseEUC: text = shiftJIS(fromEUC: body).flatMap { String(data: $0, encoding: .shiftJIS) }
-    case .foundation(_, let encoding):
-      text = String(data: body, encoding: encoding).flatMap { text in
-        let scalars = text.unicodeScalars
-        // Foundation inserts a scalar of Apple's corporate use area for undecodable octets.
-        guard !scalars.contains(where: { 0xF860...0xF8FE ~= $0.value }) else { return nil }
-        return scalars.first == "\u{FEFF}" ? String(scalars.dropFirst()) : text
+    case .singleOctet(let name): text = SingleOctetCharset.decode(body, name)
+    case .multiOctet(let charset):
+      text = charset.decode(body).map { text in
+        text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
       }
     }
     return text.map { ($0, name) }
@@ -138,32 +136,6 @@ enum TextEncoding: Equatable {
     }
     if units.first == 0xFEFF { units.removeFirst() }
     return String(validating: units, as: UTF16.self)
-  }
-
-  /// Converts EUC-JP to Shift_JIS, because Foundation on Linux cannot decode EUC-JP.
-  ///
-  /// Both encode the 94 by 94 table of JIS X 0208. JIS X 0212, which takes three octets in EUC-JP, has no place in
-  /// Shift_JIS.
-  private func shiftJIS(fromEUC body: Data) -> Data? {
-    var result = Data(capacity: body.count)
-    var octets = body.makeIterator()
-    while let first = octets.next() {
-      switch first {
-      case 0x00...0x7F: result.append(first)
-      case 0x8E:
-        guard let kana = octets.next(), 0xA1...0xDF ~= kana else { return nil }
-        result.append(kana)
-      case 0xA1...0xFE:
-        guard let second = octets.next(), 0xA1...0xFE ~= second else { return nil }
-        let (row, cell) = (first - 0xA1, second - 0xA1)
-        result.append(row / 2 + (row < 62 ? 0x81 : 0xC1))
-        let place = row.isMultiple(of: 2) ? cell + 0x40 : cell + 0x9F
-        // 0x7F is not used as a second octet.
-        result.append(row.isMultiple(of: 2) && place >= 0x7F ? place + 1 : place)
-      default: return nil
-      }
-    }
-    return result
   }
 }
 

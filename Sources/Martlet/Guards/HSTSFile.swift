@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The file of HSTS hosts: private, replaced atomically, and shared by processes.
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 import Synchronization
 
 /// The HSTS hosts of a client: a table behind one lock, and its file.

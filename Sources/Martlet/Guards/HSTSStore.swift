@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension RequestGuard {
   /// The storage for a client's HSTS hosts (RFC 6797).

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The beginnings of the bodies of an exchange, for instruments.
 final class BodyCapture: BodyObserver {

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// An event in the life of a request, for an ``Instrument``.
 ///

@@ -1,4 +1,3 @@
-import Foundation
 import MartletBase
 
 /// A JSON text that is being decoded, of which each ``JSONValue`` in a model takes its part.

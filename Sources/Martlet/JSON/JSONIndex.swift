@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The places of the values in a text that `JSONDecoder` has scanned, and so found to be well-formed.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// The value that ``JSONParser`` makes of a text.
 protocol JSONTree {

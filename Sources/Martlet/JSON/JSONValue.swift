@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// A JSON value of any shape (RFC 8259).
 ///

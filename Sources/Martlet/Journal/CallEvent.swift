@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// A fact about a running call, which stages report once.
 ///

@@ -1,5 +1,4 @@
-public import Foundation
-import MartletBase
+public import MartletBase
 
 /// How many bytes a client may transfer in a period.
 ///

@@ -1,4 +1,3 @@
-import Foundation
 import MartletBase
 
 /// The latencies of one key, which all its requests share.

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// What a server says about its limits in the fields of a response.
 enum ServerLimits {

@@ -1,5 +1,4 @@
-import MartletBase
-package import Foundation
+package import MartletBase
 
 /// Masks secrets in bodies, by their syntax.
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Records the beginning and the length of a response body as it is read.
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// A request as a curl command line.
 struct CurlCommand {

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 // Descriptions and dumps without secrets, for accidental printing. They have no client, so their redaction is strict.
 

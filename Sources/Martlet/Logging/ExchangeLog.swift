@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The log lines of one exchange.
 struct ExchangeLog: Sendable {

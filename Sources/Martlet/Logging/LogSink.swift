@@ -1,4 +1,3 @@
-import Foundation
 import MartletBase
 
 /// A destination for log lines.

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Formats received data as one line.
 enum LogText {

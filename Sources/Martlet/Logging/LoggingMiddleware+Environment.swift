@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension LoggingMiddleware {
   /// The middleware that `MARTLET_LOG` configures, or `nil` if the variable is empty or not set.

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// The masks of logs, for instruments and other readers of requests and responses.
 extension Redaction {

@@ -1,5 +1,4 @@
-public import Foundation
-import MartletBase
+public import MartletBase
 
 /// The body of a request.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 extension HTTPError {
   /// The details of an API error in the standard format (RFC 9457).

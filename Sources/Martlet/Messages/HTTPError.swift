@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 /// The error of a failed call; a cancelled call throws `CancellationError`.
 ///

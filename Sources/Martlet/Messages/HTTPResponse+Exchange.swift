@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension HTTPResponse {
   /// A redirect that was followed.

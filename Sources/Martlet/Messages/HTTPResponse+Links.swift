@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 extension HTTPResponse {
   /// A link to another resource, as in the `Link` header field (RFC 8288).

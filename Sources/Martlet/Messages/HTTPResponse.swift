@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// A complete response.
 public struct HTTPResponse: Sendable {

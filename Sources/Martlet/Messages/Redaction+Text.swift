@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension Redaction {
   /// The URL of a request on one line, with hidden parts masked.

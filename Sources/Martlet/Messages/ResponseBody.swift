@@ -1,5 +1,4 @@
-package import MartletBase
-public import Foundation
+public import MartletBase
 import Synchronization
 
 /// The body of a response: a sequence of chunks, readable once.

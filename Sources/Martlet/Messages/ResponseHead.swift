@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The parts of a response except its body, for streamed and complete responses.
 struct ResponseHead: Sendable {

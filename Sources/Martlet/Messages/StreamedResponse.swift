@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// The head of a response, and its body as it arrives.
 public struct StreamedResponse: Sendable {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Decides whether and when a failed attempt is repeated.
 ///

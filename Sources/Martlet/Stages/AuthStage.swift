@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Adds the origin's credentials, and answers its 401 responses (RFC 9110 §11.6).
 struct AuthStage: Stage {

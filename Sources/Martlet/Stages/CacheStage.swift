@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// Serves stored responses, revalidates them, and stores new ones (RFC 9111).
 ///

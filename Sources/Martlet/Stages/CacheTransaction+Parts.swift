@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension CacheTransaction {
   /// Requests the rest of a partial response, and combines both (RFC 9111 §3.4).

@@ -1,4 +1,3 @@
-import Foundation
 import MartletBase
 
 /// A cache transaction for one `GET` or `HEAD`.

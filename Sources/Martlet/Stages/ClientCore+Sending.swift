@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension ClientCore {
   /// Sends a request for a task that awaits it.

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Sends a URL's cookies and stores those of its response (RFC 6265bis §5.4, §5.8).
 ///

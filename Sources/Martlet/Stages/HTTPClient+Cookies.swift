@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension HTTPClient {
   /// The jar of the client's cookies (``Configuration/cookies``).

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Answers a proxy's 407 (RFC 9110 §11.7.1), to CONNECT or to a request.
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// System calls for downloads and outboxes.
 extension DiskCalls {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension PrivateFile {
   /// Reads a file; `nil` if it does not exist.

@@ -1,6 +1,5 @@
-import MartletBase
 import CMartletShim
-package import Foundation
+package import MartletBase
 
 /// A file that several processes extend, such as a cassette, and the files beside it.
 package enum SharedFile {

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// MD5 (RFC 1321), for Digest challenges without a stronger hash.
 ///

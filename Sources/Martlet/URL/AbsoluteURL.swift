@@ -1,5 +1,4 @@
 package import MartletBase
-package import Foundation
 
 /// A parsed http or https URL.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// Writes `application/x-www-form-urlencoded` bodies, as browsers do (WHATWG URL standard, §5.2).
 enum FormEncoder {

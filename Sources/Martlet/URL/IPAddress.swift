@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// An IPv4 or IPv6 address, as its 4 or 16 bytes.
 struct IPAddress: Hashable, Sendable {

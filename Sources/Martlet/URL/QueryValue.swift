@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// A value that can be used in a ``Query``.
 ///

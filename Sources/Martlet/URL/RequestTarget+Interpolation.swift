@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension RequestTarget: ExpressibleByStringInterpolation {
   /// Creates a target from a literal.

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// The target of a request: a full http or https URL, or a reference that is joined to a base URL.
 ///

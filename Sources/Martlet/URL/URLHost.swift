@@ -1,4 +1,5 @@
-import Foundation
+import CMartletShim
+import MartletBase
 
 /// The host of a URL: a name, a dotted quad, or an IPv6 literal in brackets (RFC 3986 §3.2.2).
 enum URLHost {
@@ -32,16 +33,40 @@ enum URLHost {
       let text = String(validating: decoded, as: UTF8.self)
     else { throw refusal(bytes, "has illegal characters") }
     guard decoded.contains(where: { $0 >= 0x80 }) else { return text }
-    // Foundation contains the tables of UTS #46. The mapped name is checked like any other host.
-    guard let mapped = URL(string: "http://\(text)/")?.absoluteString,
-      mapped.hasPrefix("http://"), mapped.hasSuffix("/")
-    else { throw refusal(bytes, "is not a valid international name") }
-    let name = mapped.dropFirst(7).dropLast()
-    guard !name.isEmpty, name.utf8.allSatisfy(ASCIISet.host.contains) else {
-      throw refusal(bytes, "is not a valid international name")
+    // The mapped name is checked like any other host.
+    guard let name = mapped(text), !name.isEmpty, name.utf8.allSatisfy(ASCIISet.host.contains) else {
+      throw refusal(
+        bytes,
+        canMap
+          ? "is not a valid international name"
+          : "is an international name, which needs libidn2 or the trait URLSession; or write it as xn--…")
     }
-    return String(name)
+    return name
   }
+
+  #if canImport(Darwin) || URLSession
+    private static var canMap: Bool { true }
+
+    /// Foundation contains the tables of UTS #46.
+    private static func mapped(_ name: String) -> String? {
+      guard let url = URL(string: "http://\(name)/")?.absoluteString, url.hasPrefix("http://"), url.hasSuffix("/")
+      else { return nil }
+      return String(url.dropFirst(7).dropLast())
+    }
+  #else
+    private static var canMap: Bool { martlet_idn_is_usable() }
+
+    private static func mapped(_ name: String) -> String? { mappedByLibrary(name) }
+  #endif
+
+  #if os(Linux)
+    /// By libidn2, which libcurl uses as well; it has no names of symbols, such as emoji.
+    static func mappedByLibrary(_ name: String) -> String? {
+      guard let mapped = martlet_idn_to_ascii(name) else { return nil }
+      defer { free(mapped) }
+      return String(cString: mapped)
+    }
+  #endif
 
   /// Rejects empty or overlong labels, and ambiguous IPv4 addresses.
   private static func checkLabels(_ host: ArraySlice<UInt8>) throws(InvalidInput) {

@@ -1,5 +1,4 @@
 import CMartletShim
-public import Foundation
 
 /// System calls for paths.
 extension DiskCalls {

@@ -1,5 +1,4 @@
 import CMartletShim
-public import Foundation
 
 /// System calls for the library's own files: repeated after a signal, and until complete.
 public enum DiskCalls {

@@ -1,5 +1,4 @@
 import CMartletShim
-import Foundation
 
 /// An open descriptor, closed with its last reference.
 public final class DiskDescriptor: Sendable {

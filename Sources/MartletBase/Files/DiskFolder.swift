@@ -1,5 +1,3 @@
-public import Foundation
-
 /// The open folder of a storage; it stays the same if its name changes.
 public final class DiskFolder<Errors: FileErrors>: Sendable {
   private let file: OpenFile<Errors>

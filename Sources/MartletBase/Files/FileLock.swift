@@ -1,5 +1,3 @@
-import Foundation
-
 /// The lock for a file that several processes write.
 ///
 /// The lock is a separate file, which is not removed. The system releases the lock when its process ends, in any way.

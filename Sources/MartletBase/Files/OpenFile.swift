@@ -1,5 +1,4 @@
 import CMartletShim
-public import Foundation
 
 /// An open file, closed with its last reference; its errors contain the path.
 public struct OpenFile<Errors: FileErrors>: Sendable {

@@ -1,5 +1,4 @@
 import CMartletShim
-import Foundation
 
 /// The system calls of ``ParentFolder``; tests replace them.
 public struct ParentFolderCalls: Sendable {

@@ -1,5 +1,3 @@
-import Foundation
-
 // The system call, which a method of the type hides.
 private let renameFile: @Sendable (String, String) -> Int32 = { rename($0, $1) }
 

@@ -86,7 +86,7 @@ public final class Cassette: Transport {
   ///   - transport: The transport that sends requests to record them; by default that of clients.
   public init(
     _ file: URL, mode: Mode = .automatic, matching: Matching = .standard, pacing: Pacing = .immediate,
-    redaction: Redaction? = nil, recording transport: any Transport = .urlSession
+    redaction: Redaction? = nil, recording transport: any Transport = HTTPClient.Configuration().transport
   ) {
     self.file = file
     self.mode = mode

@@ -84,7 +84,11 @@ for (index, policy) in policies.enumerated() {
 if CommandLine.arguments.contains("--limit") {
   if nothing > 24 { problems.append("echo: \(nothing) allocations for a request with nothing, 24 are allowed") }
   let limit = 61
-  for lane in [Lane(name: "curl", transport: .curl), Lane(name: "urlSession", transport: .urlSession)] {
+  var lanes = [Lane(name: "curl", transport: .curl)]
+  #if URLSession
+    lanes.append(Lane(name: "urlSession", transport: .urlSession))
+  #endif
+  for lane in lanes {
     do {
       let count = try await count(lane, policies)
       print("\(lane.name): \(count) with everything")

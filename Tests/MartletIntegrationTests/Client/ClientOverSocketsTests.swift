@@ -139,42 +139,46 @@ import Testing
     #expect(server.requests.first?.header("content-type") == "application/x-www-form-urlencoded")
   }
 
-  @Test func `sends a URLRequest and returns data and an HTTPURLResponse`() async throws {
-    let server = try MockServer(answering: { _ in .status(404, headers: ["X-A": "1"], body: "gone") })
-    defer { server.stop() }
-    let url = try #require(URL(string: server.url("/path?q=1")))
-    var request = URLRequest(url: url)
-    request.httpMethod = "PUT"
-    request.setValue("v", forHTTPHeaderField: "X-Test")
-    request.httpBody = Data("body".utf8)
+  #if canImport(Darwin) || URLSession
+    @Test func `sends a URLRequest and returns data and an HTTPURLResponse`() async throws {
+      let server = try MockServer(answering: { _ in .status(404, headers: ["X-A": "1"], body: "gone") })
+      defer { server.stop() }
+      let url = try #require(URL(string: server.url("/path?q=1")))
+      var request = URLRequest(url: url)
+      request.httpMethod = "PUT"
+      request.setValue("v", forHTTPHeaderField: "X-Test")
+      request.httpBody = Data("body".utf8)
 
-    let (data, response) = try await HTTPClient().data(for: request)
+      let (data, response) = try await HTTPClient().data(for: request)
 
-    #expect(String(decoding: data, as: UTF8.self) == "gone")
-    #expect(response.statusCode == 404)
-    #expect(response.value(forHTTPHeaderField: "X-A") == "1")
-    #expect(response.url == url)
-    let seen = try #require(server.requests.first)
-    #expect(seen.method == "PUT")
-    #expect(seen.target == "/path?q=1")
-    #expect(seen.header("X-Test") == "v")
-    #expect(seen.body == Data("body".utf8))
-  }
+      #expect(String(decoding: data, as: UTF8.self) == "gone")
+      #expect(response.statusCode == 404)
+      #expect(response.value(forHTTPHeaderField: "X-A") == "1")
+      #expect(response.url == url)
+      let seen = try #require(server.requests.first)
+      #expect(seen.method == "PUT")
+      #expect(seen.target == "/path?q=1")
+      #expect(seen.header("X-Test") == "v")
+      #expect(seen.body == Data("body".utf8))
+    }
+  #endif
 
-  @Test func `converts a URLRequest to an HTTPRequest`() throws {
-    let url = try #require(URL(string: "https://example.test/a?b=c"))
-    var request = URLRequest(url: url)
-    request.httpMethod = "PATCH"
-    request.setValue("1", forHTTPHeaderField: "X-One")
-    request.httpBody = Data("x".utf8)
+  #if canImport(Darwin) || URLSession
+    @Test func `converts a URLRequest to an HTTPRequest`() throws {
+      let url = try #require(URL(string: "https://example.test/a?b=c"))
+      var request = URLRequest(url: url)
+      request.httpMethod = "PATCH"
+      request.setValue("1", forHTTPHeaderField: "X-One")
+      request.httpBody = Data("x".utf8)
 
-    let converted = try HTTPRequest(request)
+      let converted = try HTTPRequest(request)
 
-    #expect(converted.method == .patch)
-    #expect(converted.url == url)
-    #expect(converted.headers["x-one"] == "1")
-    #expect(converted.body == .data(Data("x".utf8), contentType: nil))
-  }
+      #expect(converted.method == .patch)
+      #expect(converted.url == url)
+      #expect(converted.headers["x-one"] == "1")
+      #expect(converted.body == .data(Data("x".utf8), contentType: nil))
+    }
+  #endif
 
   @Test func `pass-through middleware leaves the request unchanged`() async throws {
     let server = try MockServer(answering: { _ in .ok("answer") })

@@ -40,11 +40,13 @@
       }
     }
 
-    @Test(.needs(.documentedLoader), arguments: HostileAnswer.all)
-    func `the system's loader survives, crashes or freezes as documented`(_ answer: HostileAnswer) async {
-      await #expect(processExitsWith: answer.end.condition) { [id = answer.id as String] in
-        await HostileAnswer.meet(id, .urlSession(loader: .system))
+    #if canImport(Darwin) || URLSession
+      @Test(.needs(.documentedLoader), arguments: HostileAnswer.all)
+      func `the system's loader survives, crashes or freezes as documented`(_ answer: HostileAnswer) async {
+        await #expect(processExitsWith: answer.end.condition) { [id = answer.id as String] in
+          await HostileAnswer.meet(id, .urlSession(loader: .system))
+        }
       }
-    }
+    #endif
   }
 #endif

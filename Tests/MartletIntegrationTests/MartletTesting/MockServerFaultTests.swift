@@ -31,10 +31,7 @@ struct MockServerFaultTests {
     (MockResponse.ok("x"), "x"), (.ok(), ""), (.chunked(["a", "b"]), "ab"), (.ok("x").adding("X-A", "1"), "x"),
   ]) func `cuts a response off before its end`(response: MockResponse, text: String) async throws {
     let server = try MockServer(response.thenCut())
-    let client = HTTPClient {
-      $0.transport = .urlSession
-      $0.retry = .off
-    }
+    let client = HTTPClient { $0.retry = .off }
 
     let bytes = Shared(Data())
     let error = await #expect(throws: HTTPError.self) {
@@ -50,7 +47,7 @@ struct MockServerFaultTests {
   @Test func `thenClose delivers the complete response`() async throws {
     let server = try MockServer(.ok("x").thenClose())
 
-    let response = try await HTTPClient { $0.transport = .urlSession }.get(RequestTarget(server.url))
+    let response = try await HTTPClient().get(RequestTarget(server.url))
 
     #expect(response.text == "x")
   }

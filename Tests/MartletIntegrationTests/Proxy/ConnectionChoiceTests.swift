@@ -156,19 +156,21 @@
       Choice("httpVersion") { $0.options.httpVersion = .http1_1 },
     ]
 
-    @Test(arguments: choices)
-    func `the system's loader refuses the option before anything is sent`(_ choice: Choice) async throws {
-      let server = try MockServer(.ok())
-      let client = Lane.curl.client {
-        $0.transport = .systemLoader
-        choice.make(&$0)
+    #if canImport(Darwin) || URLSession
+      @Test(arguments: choices)
+      func `the system's loader refuses the option before anything is sent`(_ choice: Choice) async throws {
+        let server = try MockServer(.ok())
+        let client = Lane.curl.client {
+          $0.transport = .systemLoader
+          choice.make(&$0)
+        }
+
+        let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+
+        #expect(error?.kind == .unsupported)
+        #expect(error?.message.contains(choice.description) == true && error?.message.contains(".curl") == true)
+        #expect(server.connectionCount == 0)
       }
-
-      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
-
-      #expect(error?.kind == .unsupported)
-      #expect(error?.message.contains(choice.description) == true && error?.message.contains(".curl") == true)
-      #expect(server.connectionCount == 0)
-    }
+    #endif
   }
 #endif

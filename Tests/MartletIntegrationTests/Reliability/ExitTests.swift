@@ -28,18 +28,20 @@
       }
     }
 
-    @Test func `survives an exit with the system's loader if OpenSSL was not used before`() async {
-      for pause in [0, 15] {
-        await #expect(processExitsWith: .success) { [pause = pause as Int] in
-          let server = try stallingServer()
-          let clients = (0..<clientCount).map { _ in HTTPClient { $0.transport = .urlSession(loader: .system) } }
-          for client in clients { client.start(.get(RequestTarget("https://127.0.0.1:\(server.port)/"))) }
-          #expect(await becomes { server.openConnections > 0 })
-          try await Task.sleep(for: .milliseconds(pause))
-          exit(0)
+    #if canImport(Darwin) || URLSession
+      @Test func `survives an exit with the system's loader if OpenSSL was not used before`() async {
+        for pause in [0, 15] {
+          await #expect(processExitsWith: .success) { [pause = pause as Int] in
+            let server = try stallingServer()
+            let clients = (0..<clientCount).map { _ in HTTPClient { $0.transport = .urlSession(loader: .system) } }
+            for client in clients { client.start(.get(RequestTarget("https://127.0.0.1:\(server.port)/"))) }
+            #expect(await becomes { server.openConnections > 0 })
+            try await Task.sleep(for: .milliseconds(pause))
+            exit(0)
+          }
         }
       }
-    }
+    #endif
 
     /// Threads of clients that are gone give back what OpenSSL keeps for them.
     @Test(.needs(.openSSL), arguments: Lane.engines)

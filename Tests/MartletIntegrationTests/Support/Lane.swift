@@ -6,15 +6,23 @@
   /// A transport on Martlet's own engine, which has to bear whatever comes.
   enum Lane: String, Codable, Sendable, CustomTestStringConvertible {
     case curl
-    case urlSession
+    #if URLSession
+      case urlSession
+    #endif
 
     /// The lanes that tests of the engine run over: this is the one place to add one.
-    static let engines: [Lane] = [.curl, .urlSession]
+    #if URLSession
+      static let engines: [Lane] = [.curl, .urlSession]
+    #else
+      static let engines: [Lane] = [.curl]
+    #endif
 
     var transport: any Transport {
       switch self {
       case .curl: .curl
-      case .urlSession: .urlSession
+      #if URLSession
+        case .urlSession: .urlSession
+      #endif
       }
     }
 

@@ -13,7 +13,9 @@ struct PreparedTransport: Transport {
   }
 }
 
-extension Transport where Self == PreparedTransport {
-  /// The system's loader, whatever `.urlSession` stands for.
-  static var systemLoader: PreparedTransport { PreparedTransport { URLSessionLoader($0) } }
-}
+#if canImport(Darwin) || URLSession
+  extension Transport where Self == PreparedTransport {
+    /// The system's loader, whatever `.urlSession` stands for.
+    static var systemLoader: PreparedTransport { PreparedTransport { URLSessionLoader($0) } }
+  }
+#endif

@@ -149,30 +149,32 @@
 
     // MARK: The system's loader
 
-    @Test func `rejects TLS settings that the system loader does not support, before connecting`() async throws {
-      let server = try MockServer(.ok())
-      let authority = try await CertificateAuthority()
-      var pinned = TLSSettings.system
-      pinned.pins = [try await authority.pin(try await authority.identity())]
-      var newest = TLSSettings.system
-      newest.minimumVersion = .v1_3
-      var named = TLSSettings.system
-      let identity = try await authority.identity()
-      named.clientCertificate = .pem(certificate: identity.certificate, key: identity.key)
+    #if canImport(Darwin) || URLSession
+      @Test func `rejects TLS settings that the system loader does not support, before connecting`() async throws {
+        let server = try MockServer(.ok())
+        let authority = try await CertificateAuthority()
+        var pinned = TLSSettings.system
+        pinned.pins = [try await authority.pin(try await authority.identity())]
+        var newest = TLSSettings.system
+        newest.minimumVersion = .v1_3
+        var named = TLSSettings.system
+        let identity = try await authority.identity()
+        named.clientCertificate = .pem(certificate: identity.certificate, key: identity.key)
 
-      for tls in [
-        .insecureTrustAnything, .customRoots(pem: authority.root), .system(adding: authority.root), pinned, newest,
-        named,
-      ] {
-        let client = HTTPClient {
-          $0.transport = .systemLoader
-          $0.tls = tls
+        for tls in [
+          .insecureTrustAnything, .customRoots(pem: authority.root), .system(adding: authority.root), pinned, newest,
+          named,
+        ] {
+          let client = HTTPClient {
+            $0.transport = .systemLoader
+            $0.tls = tls
+          }
+          let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+          #expect(error?.kind == .unsupported)
+          #expect(error?.message.contains(".curl") == true)
         }
-        let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
-        #expect(error?.kind == .unsupported)
-        #expect(error?.message.contains(".curl") == true)
+        #expect(server.connectionCount == 0)
       }
-      #expect(server.connectionCount == 0)
-    }
+    #endif
   }
 #endif

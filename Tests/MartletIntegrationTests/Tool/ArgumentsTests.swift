@@ -149,10 +149,6 @@ import Testing
     (["--resolve", "a.test:80:::1"], ":::1"), (["--resolve", "a.test[::1]"], "[::1]"), (["--resolve", "]"], "']'"),
     (["--insecure=1"], "--insecure"), (["--insecure", "--cacert", "c"], "--cacert"),
     (["--proxy", "p", "--no-proxy"], "--no-proxy"), (["--proxy", "p", "--unix-socket", "s"], "--unix-socket"),
-    (["--transport", "system", "--http", "1.1"], "--http"),
-    (["--transport", "system", "--http2-prior-knowledge"], "--http2-prior-knowledge"),
-    (["--transport", "system", "--no-proxy"], "--no-proxy"),
-    (["--transport", "system", "--insecure"], "--insecure"),
   ])
   func `names the invalid connection option`(arguments: [String], culprit: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test"] + arguments) }
@@ -160,6 +156,17 @@ import Testing
     #expect(error?.description.contains(culprit) ?? false, "\(error?.description ?? "")")
     #expect(error?.description.contains("secret") == false)
   }
+
+  #if URLSession
+    @Test(arguments: [["--http", "1.1"], ["--http2-prior-knowledge"], ["--no-proxy"], ["--insecure"]])
+    func `names the option that the system's loader lacks`(option: [String]) {
+      let error = #expect(throws: UsageError.self) {
+        try Arguments.parse(["http://a.test", "--transport", "system"] + option)
+      }
+
+      #expect(error?.description.contains(option[0]) == true)
+    }
+  #endif
 
   @Test(arguments: [
     ([], "URL"), (["GET"], "GET"), ([""], "URL"), (["--nope"], "--nope"), (["-Z", "http://a.test"], "-Z"),

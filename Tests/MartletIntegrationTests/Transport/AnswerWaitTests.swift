@@ -179,7 +179,9 @@
       let (transport, count): (any Transport, AwaitedCount) =
         switch lane {
         case .curl: CurlLoader(settings).withCount { $0.awaitedCount }
-        case .urlSession: CurlSessionLoader(settings).withCount { $0.awaitedCount }
+        #if URLSession
+          case .urlSession: CurlSessionLoader(settings).withCount { $0.awaitedCount }
+        #endif
         }
       made.count.withLock { $0 = count }
       return transport

@@ -61,17 +61,19 @@
       }
     }
 
-    @Test func `the system loader rejects disabled decompression before connecting`() async throws {
-      let server = try MockServer(.ok("x"))
-      let client = HTTPClient { $0.transport = URLSessionLoader(TransportSettings()) }
-      let error = await #expect(throws: HTTPError.self) {
-        try await client.get(RequestTarget(server.url), options: .decompression(.off))
+    #if canImport(Darwin) || URLSession
+      @Test func `the system loader rejects disabled decompression before connecting`() async throws {
+        let server = try MockServer(.ok("x"))
+        let client = HTTPClient { $0.transport = URLSessionLoader(TransportSettings()) }
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.get(RequestTarget(server.url), options: .decompression(.off))
+        }
+        #expect(error?.kind == .unsupported)
+        #expect(error?.description.contains(".curl") == true)
+        #expect(server.requests.isEmpty)
+        #expect(server.connectionCount == 0)
       }
-      #expect(error?.kind == .unsupported)
-      #expect(error?.description.contains(".curl") == true)
-      #expect(server.requests.isEmpty)
-      #expect(server.connectionCount == 0)
-    }
+    #endif
 
     @Test(.needs(.proc)) func `decompression bombs fail with a typed error and bounded memory`() async {
       await #expect(processExitsWith: .success) {

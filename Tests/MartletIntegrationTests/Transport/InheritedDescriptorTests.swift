@@ -72,7 +72,7 @@
         if inherited != before { inherited.formIntersection(try InheritedDescriptorTests.inherited(folder)) }
 
         // A session of Foundation's has a multi handle of its own, with a pair of sockets that nothing can name.
-        let foreign = lane == .urlSession ? 2 : 0
+        let foreign = lane == .curl ? 0 : 2
         #expect(inherited.subtracting(before).count <= foreign, "\(inherited.subtracting(before))")
         download.cancel()
       }
@@ -172,7 +172,7 @@
       for _ in 0..<5 {
         let more = try inherited(folder).subtracting(before)
         // Sessions of Foundation's: see above.
-        let foreign = lane == .urlSession ? 2 * (2 + clients.count) : 0
+        let foreign = lane == .curl ? 0 : 2 * (2 + clients.count)
         #expect(more.count <= foreign && !more.contains { $0.contains(folder.url.lastPathComponent) }, "\(more)")
       }
       continuation.finish()

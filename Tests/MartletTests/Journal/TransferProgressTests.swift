@@ -201,49 +201,53 @@ import Testing
 
   // MARK: Foundation
 
-  @MainActor @Test func `Foundation's progress follows the request to its end`() async throws {
-    let gates = [Gate(), Gate()]
-    let transport = StubTransport(withContext: { _, context in
-      await gates[0].pass()
-      context.didReceive(25, of: 100)
-      await gates[1].pass()
-      return .text("x")
-    })
-    let handle = HTTPClient.stubbed(transport, Self.settings, clock: TestClock()).start(.get(Self.url))
-    let progress = handle.foundationProgress
-    // Told after Foundation's, which changes on the main queue.
-    let told = Log<Int64>()
-    handle.call?.watchProgress { told.add($0.received) }
+  #if canImport(Darwin) || URLSession
+    @MainActor @Test func `Foundation's progress follows the request to its end`() async throws {
+      let gates = [Gate(), Gate()]
+      let transport = StubTransport(withContext: { _, context in
+        await gates[0].pass()
+        context.didReceive(25, of: 100)
+        await gates[1].pass()
+        return .text("x")
+      })
+      let handle = HTTPClient.stubbed(transport, Self.settings, clock: TestClock()).start(.get(Self.url))
+      let progress = handle.foundationProgress
+      // Told after Foundation's, which changes on the main queue.
+      let told = Log<Int64>()
+      handle.call?.watchProgress { told.add($0.received) }
 
-    gates[0].open()
-    await told.wait { $0.contains(25) }
-    await Self.passMainQueue()
-    #expect(progress.completedUnitCount == 250)
-    #expect(progress.totalUnitCount == 1000 && progress.fractionCompleted == 0.25)
-    #expect(!progress.isFinished && !progress.isIndeterminate && !progress.isCancelled)
-    gates[1].open()
-    _ = try await handle.value
-    await Self.passMainQueue()
-    #expect(progress.fractionCompleted == 1 && progress.isFinished)
-    #expect(handle.foundationProgress.isFinished)
-  }
+      gates[0].open()
+      await told.wait { $0.contains(25) }
+      await Self.passMainQueue()
+      #expect(progress.completedUnitCount == 250)
+      #expect(progress.totalUnitCount == 1000 && progress.fractionCompleted == 0.25)
+      #expect(!progress.isFinished && !progress.isIndeterminate && !progress.isCancelled)
+      gates[1].open()
+      _ = try await handle.value
+      await Self.passMainQueue()
+      #expect(progress.fractionCompleted == 1 && progress.isFinished)
+      #expect(handle.foundationProgress.isFinished)
+    }
+  #endif
 
   /// Waits until the main queue has done what it has to do.
   private static func passMainQueue() async {
     await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
   }
 
-  @MainActor @Test func `cancelling Foundation's progress cancels the request`() async throws {
-    let transport = StubTransport { _ in try await untilCancelled() }
-    let handle = HTTPClient.stubbed(transport, Self.settings, clock: TestClock()).start(.get(Self.url))
-    let progress = handle.foundationProgress
+  #if canImport(Darwin) || URLSession
+    @MainActor @Test func `cancelling Foundation's progress cancels the request`() async throws {
+      let transport = StubTransport { _ in try await untilCancelled() }
+      let handle = HTTPClient.stubbed(transport, Self.settings, clock: TestClock()).start(.get(Self.url))
+      let progress = handle.foundationProgress
 
-    #expect(progress.isIndeterminate && progress.isCancellable)
-    progress.cancel()
+      #expect(progress.isIndeterminate && progress.isCancellable)
+      progress.cancel()
 
-    await #expect(throws: CancellationError.self) { try await handle.value }
-    #expect(progress.isCancelled)
-  }
+      await #expect(throws: CancellationError.self) { try await handle.value }
+      #expect(progress.isCancelled)
+    }
+  #endif
 
   @Test func `a watcher receives the current state, then each update`() async throws {
     let clock = TestClock()

@@ -184,17 +184,19 @@ import Testing
     #expect(copy.bandwidthBudget == nil)
   }
 
-  @Test func `the system loader rejects bandwidth limits`() async {
-    let client = HTTPClient.onTestClock {
-      $0.transport = .urlSession(loader: .system)
-      $0.bandwidth = .limit(up: 1024)
+  #if canImport(Darwin) || URLSession
+    @Test func `the system loader rejects bandwidth limits`() async {
+      let client = HTTPClient.onTestClock {
+        $0.transport = .urlSession(loader: .system)
+        $0.bandwidth = .limit(up: 1024)
+      }
+
+      let error = await #expect(throws: HTTPError.self) { try await client.get("http://127.0.0.1:9/") }
+
+      #expect(error?.kind == .unsupported)
+      #expect(error?.message.contains("bandwidth limits") == true)
     }
-
-    let error = await #expect(throws: HTTPError.self) { try await client.get("http://127.0.0.1:9/") }
-
-    #expect(error?.kind == .unsupported)
-    #expect(error?.message.contains("bandwidth limits") == true)
-  }
+  #endif
 
   private final class Rider {}
 }

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The binary format of records.
 ///

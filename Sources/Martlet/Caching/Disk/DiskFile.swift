@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// A large body in its own file, which is immutable once complete; it remains readable if the file is removed.
 final class DiskFile: Sendable {

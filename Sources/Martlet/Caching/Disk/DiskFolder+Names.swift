@@ -1,6 +1,5 @@
 import CMartletShim
 import MartletBase
-import Foundation
 
 /// The files of a cache within its folder.
 extension DiskFolder {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// A record as it was found on disk.
 struct DiskRecord {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension DiskStorage {
   /// The microseconds since its last write after which an unfinished file counts as abandoned by a killed process.

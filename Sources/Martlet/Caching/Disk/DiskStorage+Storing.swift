@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 extension DiskStorage {
   func store(_ record: CacheRecord, _ key: CacheKey) throws {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Records on disk, one file each, with eviction of the least recently used.
 ///

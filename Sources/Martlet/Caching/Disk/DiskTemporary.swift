@@ -1,6 +1,5 @@
 import CMartletShim
 import MartletBase
-import Foundation
 
 /// A file while it is written, under a temporary name; releasing it removes the file unless it was renamed.
 final class DiskTemporary: Sendable {

@@ -1,6 +1,5 @@
 import CMartletShim
 import Dispatch
-import Foundation
 import MartletBase
 
 #if os(Linux)

@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 extension Deadline {
   /// A header field that tells servers how much time is left for a request.

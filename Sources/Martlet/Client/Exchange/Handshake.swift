@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The input of connection-based authentication (NTLM, Negotiate).
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Digests of a client's settings that vouch for the source of responses.
 ///

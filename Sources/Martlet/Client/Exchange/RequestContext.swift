@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 /// The context of a request, for transports and middleware.
 public struct RequestContext: Sendable {

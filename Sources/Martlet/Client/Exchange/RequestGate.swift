@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// The check that a request must pass before any byte is sent.
 enum RequestGate {

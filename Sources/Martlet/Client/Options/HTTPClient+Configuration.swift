@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 import Synchronization
 
 extension HTTPClient {
@@ -67,8 +66,8 @@ extension HTTPClient {
     /// Middleware that runs once per exchange: for each attempt, each redirect and each replay after a 401.
     public var exchangeMiddleware: [any Middleware] = []
 
-    /// The transport that sends the requests; `.urlSession` by default.
-    public var transport: any Transport = .urlSession { didSet { transportIdentity = Self.newIdentity() } }
+    /// The transport that sends the requests; `.urlSession` by default, or `.curl` without the trait `URLSession`.
+    public var transport: any Transport = Self.standardTransport { didSet { transportIdentity = Self.newIdentity() } }
 
     /// The maximum number of connections per host; 6 by default.
     ///

@@ -1,6 +1,5 @@
-import MartletBase
 import CMartletShim
-import Foundation
+import MartletBase
 
 /// An open file whose bytes are part of a body.
 struct BodyFile: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// The bytes of a composed body in order, with their announced lengths.
 struct BodyPlan: Sendable {

@@ -1,5 +1,4 @@
-import MartletBase
-package import Foundation
+package import MartletBase
 
 /// The source of a streamed request body.
 ///

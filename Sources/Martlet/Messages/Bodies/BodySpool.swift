@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// A body that is read into a file before it is sent.
 ///

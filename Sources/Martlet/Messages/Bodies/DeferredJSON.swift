@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// A value that the sending client encodes as JSON, with its own encoder.
 ///

@@ -1,5 +1,5 @@
 import CMartletShim
-import Foundation
+import MartletBase
 
 /// Compresses chunks with gzip (RFC 1952), using the system's zlib.
 ///

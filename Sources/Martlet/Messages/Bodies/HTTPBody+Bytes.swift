@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension HTTPBody {
   /// Reads the bytes of a body that can be sent again, for a signature or a checksum.

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 extension HTTPBody.Content {
   /// The number of bytes, or `nil` if it cannot be known now.

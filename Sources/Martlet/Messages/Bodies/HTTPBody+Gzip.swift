@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 extension HTTPBody {
   /// The maximum size of a body in memory that is compressed in advance.

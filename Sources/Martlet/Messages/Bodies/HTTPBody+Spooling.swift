@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension HTTPBody {
   /// The same body, read into a temporary file before it is sent.

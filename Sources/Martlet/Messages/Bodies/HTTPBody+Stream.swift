@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension HTTPBody {
   /// A body from an asynchronous sequence of chunks, which can be sent once.

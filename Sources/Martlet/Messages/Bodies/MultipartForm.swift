@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// The fields and files of a form (`multipart/form-data`, RFC 7578).
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The syntax of names, values and boundaries in a form.
 package enum MultipartSyntax {

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// A sequence of contents that joins small ones.
 struct PieceList {

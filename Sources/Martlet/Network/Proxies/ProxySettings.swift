@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 import Synchronization
 
 /// The proxy settings of a client.

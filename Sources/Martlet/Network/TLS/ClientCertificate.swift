@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension TLSSettings {
   /// A client certificate with its private key.

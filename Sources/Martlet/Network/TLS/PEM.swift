@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// Parses PEM certificates and keys (RFC 7468), strictly enough to find mistakes early.
 enum PEM {

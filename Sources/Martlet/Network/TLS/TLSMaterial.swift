@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Certificates or a key: bytes that were read and checked immediately, or their problem.
 struct TLSMaterial: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// TLS trust and client certificates.
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The parameters of a download besides its request.
 struct DownloadParameters: Sendable {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The part file of a download, and the name of the finished file.
 struct DownloadDestination: Sendable {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// One download: the bytes that are still missing, and the part file for them.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// Options for a download, and for its request.
 ///

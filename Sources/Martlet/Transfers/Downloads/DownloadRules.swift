@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// The next request of a download.
 struct DownloadWork: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// Writes the body to a file instead of collecting it.
 ///

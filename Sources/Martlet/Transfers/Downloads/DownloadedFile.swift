@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 /// A downloaded file.
 public struct DownloadedFile: Sendable {

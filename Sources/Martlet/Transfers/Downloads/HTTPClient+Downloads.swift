@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension HTTPClient {
   /// Downloads a resource to a file, and resumes a partial download.

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The bytes of an unfinished download, with their record in a second file.
 ///

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The record of an unfinished download, stored beside its part file.
 struct PartRecord: Codable, Equatable, Sendable {

@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 /// A partial download.
 public struct UnfinishedDownload: Sendable {

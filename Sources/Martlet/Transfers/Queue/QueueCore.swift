@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The state of a queue, which outlives the queue as long as any request is in it.
 final class QueueCore: CallObserver {

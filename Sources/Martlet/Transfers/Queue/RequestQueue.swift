@@ -1,5 +1,4 @@
-import MartletBase
-public import Foundation
+public import MartletBase
 
 /// Sends many requests with limits, priorities, dependencies and a common progress.
 ///

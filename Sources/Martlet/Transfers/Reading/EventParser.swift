@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// Parses the bytes of one event stream (WHATWG HTML §9.2.6).
 struct EventParser {

@@ -1,5 +1,4 @@
 import MartletBase
-import Foundation
 
 /// The events of one reader, over all its connections.
 ///

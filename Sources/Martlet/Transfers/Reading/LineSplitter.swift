@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 /// Splits the bytes of a body into lines, independently of chunk boundaries.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension ServerSentEvents {
   /// A server-sent event (WHATWG HTML §9.2).

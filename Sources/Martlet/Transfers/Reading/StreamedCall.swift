@@ -1,4 +1,3 @@
-import Foundation
 import MartletBase
 
 /// A call whose body is read at the reader's own pace, outside any closure.

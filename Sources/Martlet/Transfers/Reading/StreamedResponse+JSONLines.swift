@@ -1,4 +1,4 @@
-import Foundation
+import MartletBase
 
 extension StreamedResponse {
   /// The values of a body with one JSON text per line (JSON Lines, NDJSON), as they arrive.

@@ -1,4 +1,4 @@
-public import Foundation
+public import MartletBase
 
 extension StreamedResponse {
   /// The media type of the body, or `nil` if it is missing or malformed.

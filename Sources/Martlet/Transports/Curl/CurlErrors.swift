@@ -14,7 +14,6 @@ extension HTTPError {
 
 #if os(Linux)
   import CurlEngine
-  import Foundation
   import CMartletShim
 
   /// Maps libcurl's codes to errors.

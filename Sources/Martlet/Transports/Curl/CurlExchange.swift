@@ -2,7 +2,6 @@
   import CurlEngine
   import MartletBase
   import CMartletShim
-  import Foundation
 
   // Adapts the types of the engine and of the rest of the library to each other.
 

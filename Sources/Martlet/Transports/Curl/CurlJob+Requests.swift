@@ -1,7 +1,6 @@
 #if os(Linux)
   import CurlEngine
   import MartletBase
-  import Foundation
 
   extension CurlJob {
     /// Checks that a request can be sent, and returns it in the engine's form.

@@ -1,7 +1,6 @@
 #if os(Linux)
   import CurlEngine
   import MartletBase
-  import Foundation
 
   // A client's settings, as the engine takes them.
 

@@ -50,3 +50,13 @@ extension Transport where Self == CurlTransport {
   /// The system's libcurl, on Linux.
   public static var curl: CurlTransport { CurlTransport() }
 }
+
+extension HTTPClient.Configuration {
+  static var standardTransport: any Transport {
+    #if canImport(Darwin) || URLSession
+      .urlSession
+    #else
+      .curl
+    #endif
+  }
+}
