@@ -220,7 +220,7 @@ final class AuthSession: Sendable {
       let sessions = Self.answering + [ObjectIdentifier(self)]
       let outcome = await Result.awaiting {
         try await withAbort(flight.abortSource) {
-          // Several requests wait for it, so that it does not end with the deadline of the first one.
+          // Several requests wait for it, so the deadline of the first one does not apply.
           try await Deadline.$current.withValue(nil) {
             try await Self.$answering.withValue(sessions) {
               try await self.answer(challenge, offer, space, store, isStored: isStored, at: key.place, onLoss)

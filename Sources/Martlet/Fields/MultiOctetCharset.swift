@@ -5,7 +5,7 @@ import MartletBase
 
 /// Encodings whose characters take different numbers of octets.
 ///
-/// Foundation decodes them where it is, otherwise `iconv` of the C library, which may lack some.
+/// Foundation decodes them if the program has it; otherwise `iconv` of the C library does, which may lack some.
 enum MultiOctetCharset: String {
   case shiftJIS = "Shift_JIS"
   case japaneseEUC = "EUC-JP"
@@ -75,13 +75,13 @@ enum MultiOctetCharset: String {
       guard let converter = iconv_open("UTF-8", name), converter != iconv_t(bitPattern: -1) else { return nil }
       defer { iconv_close(converter) }
       var input = body.map { CChar(bitPattern: $0) }
-      // No character grows to more than three octets for each of its own.
+      // In UTF-8, no text has more than three times as many octets.
       var output = [CChar](repeating: 0, count: 3 * input.count)
       let count: Int? = input.withUnsafeMutableBufferPointer { input in
         output.withUnsafeMutableBufferPointer { output in
           var (from, to, unread, free) = (input.baseAddress, output.baseAddress, input.count, output.count)
           guard iconv(converter, &from, &unread, &to, &free) != -1, unread == 0,
-            // What it holds back, in case a combining character follows.
+            // Writes what iconv keeps in case a combining character follows.
             iconv(converter, nil, nil, &to, &free) != -1
           else { return nil }
           return output.count - free
@@ -89,9 +89,7 @@ enum MultiOctetCharset: String {
       }
       return count.map { String(decoding: output[..<$0].lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self) }
     }
-  #endif
 
-  #if !canImport(Darwin)
     /// Converts the euro sign of windows-936 to that of GB 18030.
     private static func withEuro(_ body: Data) -> Data {
       guard body.contains(0x80) else { return body }

@@ -13,7 +13,7 @@ enum SingleOctetCharset {
     return String(text)
   }
 
-  /// What the last octets mean, up to 0xFF; each octet before them means the scalar of its number.
+  /// The scalars of the last octets, up to 0xFF; each octet before them is the scalar with the same number.
   ///
   /// U+FFFD stands for octets without a meaning. Where those of a code page of Windows are controls in the WHATWG Encoding
   /// standard, they are here, except in windows-1252.

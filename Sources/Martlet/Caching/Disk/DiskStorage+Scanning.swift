@@ -82,7 +82,7 @@ extension DiskStorage {
     return slots
   }
 
-  /// The size of a file; bounded, so that sums cannot overflow.
+  /// The size of a file, limited so that sums cannot overflow.
   private func bounded(_ facts: DiskFacts) -> Int64 { min(facts.size, 1 << 40) }
 
   /// Removes unfinished files of killed processes.

@@ -12,7 +12,7 @@ extension Deadline {
   /// }
   /// ```
   ///
-  /// The field is sent to the named origins only, also after a redirect. Each attempt has the time that is left when it
+  /// Only the named origins receive the field, even after a redirect. Each attempt has the time that is left when it
   /// begins to wait for its connection, until the deadline (``withDeadline(_:name:clock:_:)``) or the total limit
   /// (``TimeoutPolicy/total``), whichever comes first, less the ``margin``. A request without either has no such field,
   /// and a field that the program sets itself is kept.

@@ -22,7 +22,7 @@ package final class DeferredJSON: Sendable {
 }
 
 extension HTTPBody.Content: Hashable {
-  /// What equal contents have in common: a value that is not yet encoded equals its bytes.
+  /// The same for equal contents; a value that is not yet encoded equals its bytes.
   private var identity: AnyHashable {
     switch self {
     case .json(let value): value.plain.identity
