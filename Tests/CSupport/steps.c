@@ -3,7 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// A call that no kernel knows: the emulator's plugin (`.ci/steps.c`) writes to the address.
+// No kernel defines this system call: the emulator's plugin (`.ci/steps.c`) intercepts it and writes to the address.
 uint64_t martlet_steps(void) {
   uint64_t count = 0;
 #ifdef __linux__

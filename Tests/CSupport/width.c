@@ -9,10 +9,9 @@
 #include <malloc.h>
 #endif
 
-// Swift Testing starts all tests at once unless it is told how many may run side by side. Where thousands share a
-// processor, what talks over sockets then waits for its turn until its limits have passed. Stress tests need the machine
-// to themselves. This runs before the tests do; a width that somebody has chosen stays. The proxies of whoever runs the
-// tests cannot reach their servers.
+// This runs before the tests. Swift Testing starts all tests at once unless a width is set. With thousands of tests on
+// one processor, those that use sockets would time out before their turn. Stress tests need the machine to themselves.
+// A width from the environment is kept. The proxies are removed, because they cannot reach the tests' servers.
 __attribute__((constructor)) static void prepare(void) {
   const char *stress = getenv("MARTLET_STRESS");
   int isStress = stress && strcmp(stress, "1") == 0;

@@ -1,10 +1,10 @@
 package import Foundation
 package import Martlet
 
-/// A change of a client's configuration, for tests that make a client in one line.
+/// A change of a client's configuration, for tests that create a client in one line.
 ///
-/// Clients made with a setting share nothing: `.cache(.memory())` makes a cache for each of them. A list of settings is
-/// a setting, and the last one of a property counts.
+/// Clients created with a setting share nothing: `.cache(.memory())` creates a cache for each client. A list of
+/// settings is itself a setting, and the last setting of a property wins.
 package struct ClientSetting: Sendable, ExpressibleByArrayLiteral {
   package let apply: @Sendable (inout HTTPClient.Configuration) -> Void
 
@@ -51,7 +51,7 @@ extension HTTPClient {
   }
 }
 
-// Values that have state of their own are made anew for each client.
+// Stateful values are created separately for each client.
 extension ClientSetting {
   package static func transport(_ transport: @autoclosure @escaping @Sendable () -> any Transport) -> Self {
     Self { $0.transport = transport() }
@@ -95,7 +95,7 @@ extension ClientSetting {
   package static func retry(_ policy: RetryPolicy) -> Self { Self { $0.retry = policy } }
   package static func timeout(_ policy: TimeoutPolicy) -> Self { Self { $0.timeout = policy } }
   package static func tls(_ settings: TLSSettings) -> Self { Self { $0.tls = settings } }
-  /// Trusts servers with certificates below a root.
+  /// Trusts servers whose certificates were issued by a root.
   package static func trusting(_ root: URL) -> Self { .tls(.customRoots(pem: root)) }
 
   package static func proxy(_ proxy: Proxy, except hosts: [String] = []) -> Self {
@@ -114,11 +114,11 @@ extension ClientSetting {
 
   package static func instruments(_ instruments: any Instrument...) -> Self { Self { $0.instruments = instruments } }
 
-  /// An authenticator for the base URL, or none.
+  /// Sets the authenticator for the base URL; `nil` removes it.
   package static func authenticator(_ authenticator: (any Authenticator)?) -> Self {
     Self { $0.authenticators[.baseURL] = authenticator }
   }
 
-  /// A setting of the redirect policy only: `https` may be redirected to `http`.
+  /// Changes only one property of the redirect policy: `https` may be redirected to `http`.
   package static var allowsDowngrade: Self { Self { $0.redirects.allowsDowngrade = true } }
 }

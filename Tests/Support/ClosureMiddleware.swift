@@ -1,6 +1,6 @@
 package import Martlet
 
-/// Middleware that does what a closure does.
+/// Middleware that runs a closure.
 package struct ClosureMiddleware: Middleware {
   package typealias Work =
     @Sendable (HTTPRequest, RequestContext, MiddlewareNext) async throws -> StreamedResponse
@@ -15,10 +15,10 @@ package struct ClosureMiddleware: Middleware {
 }
 
 extension Middleware where Self == ClosureMiddleware {
-  /// Does what a closure does.
+  /// Runs a closure.
   package static func closure(_ work: @escaping ClosureMiddleware.Work) -> Self { Self(work) }
 
-  /// Passes each request on as it is.
+  /// Passes each request on unchanged.
   package static var passingOn: Self { Self { request, _, next in try await next(request) } }
 
   /// Changes each request.

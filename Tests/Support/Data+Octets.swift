@@ -1,14 +1,14 @@
 package import Foundation
 
 extension Data {
-  /// Many octets for a test, made one after the other.
+  /// Creates test data of many octets, one after the other.
   ///
-  /// Beside other threads `(0..<count).map` is a hundred times slower: where nothing is optimized, each step asks Swift's
+  /// While other threads run, `(0..<count).map` is a hundred times slower. In a debug build, each step asks the Swift
   /// runtime for the type of a tuple, under a lock that all threads share.
   ///
   /// - Parameters:
-  ///   - count: How many.
-  ///   - octet: Makes one, for its place.
+  ///   - count: The number of octets.
+  ///   - octet: Returns the octet at an index.
   package init(count: Int, octet: (Int) -> UInt8) {
     self.init(count: count)
     withUnsafeMutableBytes { (octets: UnsafeMutableRawBufferPointer) in

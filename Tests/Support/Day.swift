@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A date that a test moves, from 2023.
+/// A date that a test advances, starting in 2023.
 package final class Day: Sendable {
   private let seconds = Shared(1_700_000_000.0)
 

@@ -1,6 +1,6 @@
-/// Starts a task and goes on when it waits for the first time, or has ended.
+/// Starts a task and returns when the task suspends for the first time or has ended.
 ///
-/// - Parameter work: Runs on an actor of its own, up to its first suspension.
+/// - Parameter work: The work, which runs on its own actor up to its first suspension.
 /// - Returns: The task.
 package func startUntilFirstWait<Output: Sendable>(
   _ work: @escaping @Sendable () async throws -> Output
@@ -13,7 +13,7 @@ package func startUntilFirstWait<Output: Sendable>(
   return task
 }
 
-/// Runs one thing at a time: whoever else comes gets in when that waits.
+/// Runs one job at a time; another job enters when the current one suspends.
 private actor Stage {
   func run<Output: Sendable>(
     _ hasBegun: Shared<Bool>, _ work: @Sendable () async throws -> Output

@@ -1,4 +1,4 @@
 extension Gate {
-  /// Waits until the gate is open, also when the task is cancelled: as code that knows nothing of cancellation does.
+  /// Waits until the gate is open, even if the task is cancelled, like code that ignores cancellation.
   package func wait() async { await Task { await pass() }.value }
 }

@@ -1,9 +1,9 @@
-/// Decimal numbers at the ends of all integer types: 2ᵏ - 1, 2ᵏ, 2ᵏ + 1 for k up to 128, and 10⁴⁰⁰.
+/// Decimal numbers at the limits of all integer types: 2ᵏ - 1, 2ᵏ, 2ᵏ + 1 for k up to 128, and 10⁴⁰⁰.
 package enum HostileNumber {
   /// The text of each number, and its value if it fits into `UInt64`.
   package static let all: [(text: String, value: UInt64?)] = {
     var numbers: [String] = []
-    // The digits, the last one first.
+    // The digits, in reverse order.
     var power: [Int] = [1]
     for _ in 0...128 {
       // No power of two ends in 0 or 9, so there is no carry.

@@ -4,10 +4,11 @@
   import Martlet
   package import Testing
 
-  /// What the system knows of this process.
+  /// Facts about this process, as reported by the system.
   package enum ProcessFacts {
-    /// The open descriptors, without those of timers: a thread of Dispatch opens one for each of its clocks, some time
-    /// after the first task sleeps.
+    /// The number of open descriptors, without those of timers.
+    ///
+    /// A Dispatch thread opens a timer for each of its clocks, some time after the first task sleeps.
     package static var descriptorCount: Int {
       entries("/proc/self/fd").count {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)) != "anon_inode:[timerfd]"
@@ -16,7 +17,7 @@
 
     package static var threadCount: Int { entries("/proc/self/task").count }
 
-    /// The threads of Martlet's engine.
+    /// The number of Martlet's engine threads.
     package static var engineThreadCount: Int {
       entries("/proc/self/task").count {
         (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "martlet-curl\n"
@@ -28,13 +29,13 @@
       return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
     }
 
-    /// The most memory that it ever had in it.
+    /// The peak of the resident memory.
     package static var peakBytes: Int { status("VmHWM:") }
 
-    /// Lets ``reservedBytes`` tell of what is asked for, and not of how many threads there are.
+    /// Makes ``reservedBytes`` depend on the requested memory, not on the number of threads.
     package static func limitArenas() { limit_arenas() }
 
-    /// The memory that it has asked the system for to write into, whether it has or not.
+    /// The writable memory that the process has requested from the system, whether or not it is used.
     package static var reservedBytes: Int { status("VmData:") }
 
     private static func status(_ name: String) -> Int {
@@ -43,14 +44,14 @@
       return (line?.split { $0 == " " || $0 == "\t" }.dropFirst().first.flatMap { Int($0) } ?? 0) << 10
     }
 
-    /// The time that the processor has spent on it, all threads together.
+    /// The processor time of all threads together.
     package static var processorTime: Duration {
       var time = timespec()
       clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
       return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// The most memory that the process has in it while it does something, beyond what it has before.
+    /// Returns the peak growth of the resident memory while work runs.
     package static func peakGrowth(_ work: () async throws -> Void) async rethrows -> Int {
       let before = residentBytes
       let peak = Shared(0)
@@ -65,7 +66,7 @@
       return max(peak.withLock { $0 }, residentBytes) - before
     }
 
-    /// Lets the process have as many descriptors as it may.
+    /// Raises the descriptor limit to the maximum allowed.
     package static func raiseDescriptorLimit() {
       #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -83,18 +84,18 @@
     }
   }
 
-  /// Measured numbers, which a run shows whether they are within their bounds or not.
+  /// Measurements that are printed even if they are within their bounds.
   package enum Figures {
-    /// Prints a line; in a child process for ``show(_:)`` of its parent.
+    /// Prints a line; in a child process, the parent prints it with ``show(_:)``.
     package static func record(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
 
-    /// Prints what a child process has noted.
+    /// Prints the lines that a child process recorded.
     package static func show(_ child: ExitTest.Result?) {
       guard let child, !child.standardErrorContent.isEmpty else { return }
       FileHandle.standardError.write(Data(child.standardErrorContent))
     }
 
-    /// A number from the environment, for longer or repeated runs.
+    /// Returns a number from the environment, for longer or repeated runs.
     package static func setting(_ name: String) -> Int? {
       ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }
@@ -105,7 +106,7 @@
   }
 
   extension Array where Element: Comparable {
-    /// The one in the middle, or `nil` of none.
+    /// The middle element, or `nil` if the array is empty.
     package var median: Element? { isEmpty ? nil : sorted()[count / 2] }
   }
 #endif

@@ -8,5 +8,5 @@
 
 /// Whether the tests run under a sanitizer.
 ///
-/// That of threads makes everything ten times slower, that of addresses keeps released memory.
+/// The thread sanitizer makes everything ten times slower; the address sanitizer keeps released memory.
 package let isSanitized = dlsym(nil, "__tsan_acquire") != nil || dlsym(nil, "__asan_init") != nil

@@ -1,4 +1,4 @@
-/// Random numbers that are the same in every run: SplitMix64.
+/// A generator whose random numbers are the same in every run: SplitMix64.
 package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -16,7 +16,7 @@ package struct SeededGenerator: RandomNumberGenerator {
 }
 
 extension SeededGenerator {
-  /// Octets that are random, or taken from a sample and damaged: pure noise seldom gets far into a parser.
+  /// Returns random octets or a damaged sample, because pure noise seldom gets far into a parser.
   package mutating func damagedText(of samples: [String]) -> String {
     var octets: [UInt8]
     if let sample = samples.randomElement(using: &self), Bool.random(using: &self) {

@@ -2,12 +2,12 @@
   import CTestSupport
   package import Foundation
 
-  /// The server's side of TLS, over bytes that somebody else moves.
+  /// The server side of TLS over bytes that the caller transports.
   package final class ServerTLS: @unchecked Sendable {
-    /// One connection, for one thread.
+    /// One connection, for use on one thread.
     package final class Connection {
       private let tls: UnsafeMutableRawPointer
-      /// It belongs to it.
+      /// The connection retains its server.
       private let server: ServerTLS
 
       fileprivate init(_ tls: UnsafeMutableRawPointer, _ server: ServerTLS) {
@@ -17,12 +17,12 @@
 
       deinit { martlet_accept_free(tls) }
 
-      /// Whether the client has ended it, or what it sends is not TLS.
+      /// Whether the client has closed the connection or sent something other than TLS.
       package private(set) var isOver = false
 
-      /// Takes bytes that came.
+      /// Processes received bytes.
       ///
-      /// - Returns: What they said.
+      /// - Returns: The decrypted bytes.
       package func receive(_ bytes: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
         martlet_accept_feed(tls, bytes, bytes.count)
@@ -33,19 +33,19 @@
         }
       }
 
-      /// What is to be sent to say something: in a message of its own, and nothing before the client has said something.
+      /// Returns the bytes that send a message, in its own record; empty before the client has sent something.
       package func send(_ bytes: [UInt8]) -> [UInt8] {
         martlet_accept_write(tls, bytes, bytes.count)
         return takeOutput()
       }
 
-      /// What is to be sent at the end.
+      /// Returns the bytes to send at the end.
       package func end() -> [UInt8] {
         martlet_accept_end(tls)
         return takeOutput()
       }
 
-      /// What is to be sent by now.
+      /// Returns the bytes that are due to be sent.
       package func takeOutput() -> [UInt8] { drain { martlet_accept_take(tls, $0.baseAddress, $0.count) } }
 
       private func drain(_ read: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
@@ -63,9 +63,9 @@
 
     private let server: UnsafeMutableRawPointer
 
-    /// Makes one for a certificate and its key, in PEM files.
+    /// Creates a server with a certificate and its key, in PEM files.
     ///
-    /// - Throws: An error without the files, and on a system without OpenSSL.
+    /// - Throws: An error if a file is missing or the system lacks OpenSSL.
     package init(certificate: URL, key: URL) throws {
       guard let server = martlet_server_new(certificate.path, key.path) else { throw Missing() }
       self.server = server
@@ -73,7 +73,7 @@
 
     deinit { martlet_server_free(server) }
 
-    /// A connection of which nothing has come yet.
+    /// Returns a connection that has received nothing yet.
     package func accept() -> Connection? { martlet_accept_new(server).map { Connection($0, self) } }
   }
 #endif

@@ -1,9 +1,9 @@
 import MartletBase
 import Martlet
 
-/// A value that tasks and threads change, and that a test waits for.
+/// A value that tasks and threads change and that a test can wait for.
 ///
-/// Nothing is polled.
+/// Waiting does not poll.
 package final class Shared<Value: Sendable>: Sendable {
   private struct State {
     var value: Value
@@ -17,7 +17,7 @@ package final class Shared<Value: Sendable>: Sendable {
 
   package var value: Value { state.withLock { $0.value } }
 
-  /// Reads or changes the value, and wakes whoever waits for it.
+  /// Reads or changes the value and wakes all waiters.
   @discardableResult
   package func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
     let (result, waiters) = state.withLock { state in
@@ -53,7 +53,7 @@ package final class Shared<Value: Sendable>: Sendable {
   }
 }
 
-/// What a test saw, in order, from any thread.
+/// The observations of a test, in order, from any thread.
 package final class Log<Element: Sendable>: Sendable {
   private let state = Shared<[Element]>([])
 
@@ -64,20 +64,20 @@ package final class Log<Element: Sendable>: Sendable {
 
   package func add(_ element: Element) { state.withLock { $0.append(element) } }
 
-  /// Waits until it has so many elements; returns early when the task is cancelled.
+  /// Waits until the log has this many elements; returns early when the task is cancelled.
   package func wait(for count: Int) async { await state.wait { $0.count >= count } }
 
   /// Waits until a condition on the elements holds; returns early when the task is cancelled.
   package func wait(until isTrue: ([Element]) -> Bool) async { await state.wait(until: isTrue) }
 }
 
-/// Holds whoever passes until it is opened, and counts them.
+/// Holds callers until it is opened, and counts them.
 package final class Gate: Sendable {
   private let state = Shared((isOpen: false, arrivals: 0, waiting: 0))
 
   package init() {}
 
-  /// Those that have come, and those of them that wait.
+  /// The number of callers so far; ``waitingCount`` counts those that are still waiting.
   package var arrivals: Int { state.value.arrivals }
   package var waitingCount: Int { state.value.waiting }
 
@@ -91,14 +91,14 @@ package final class Gate: Sendable {
     state.withLock { $0.waiting -= 1 }
   }
 
-  /// Lets everybody through, now and later.
+  /// Releases all callers, now and later.
   package func open() { state.withLock { $0.isOpen = true } }
 
-  /// Waits until so many have come.
+  /// Waits until this many callers have arrived.
   package func waitForArrivals(_ count: Int) async { await state.wait { $0.arrivals >= count } }
 }
 
-/// Tells of its own release, and so of the release of what holds it.
+/// Reports its own release, and thereby the release of the object that holds it.
 package final class ReleaseSignal: Sendable {
   private let onRelease: @Sendable () -> Void
 

@@ -1,11 +1,11 @@
 import CTestSupport
 
-/// Counted instructions, which are the same on a busy machine and a quiet one.
+/// Counted instructions, whose number does not depend on the load of the machine.
 package enum Steps {
-  /// Whether they are counted: `.ci/work` runs the tests in an emulator that does.
+  /// Whether instructions are counted: `.ci/work` runs the tests in an emulator that counts them.
   package static let areCounted = martlet_steps() > 0
 
-  /// How many some work takes on this thread, while no other one does anything.
+  /// Returns the number of instructions that work takes on this thread, while no other thread runs.
   package static func count(_ work: () -> Void) -> Int {
     let start = martlet_steps()
     work()

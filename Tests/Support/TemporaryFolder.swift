@@ -1,23 +1,24 @@
 package import Foundation
 import Testing
 
-/// A folder of one test, in which nothing is yet; it is removed with its last reference.
+/// A test's own folder, empty at first; removed with its last reference.
 package final class TemporaryFolder: Sendable {
   package let url = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
 
-  /// - Throws: What skips the test where the disk is too full for it.
+  /// - Throws: An error that skips the test if the disk is too full.
   package init() throws {
     try Self.requireRoom()
-    // Whatever the mask of the user: stores refuse folders that others may write in, and servers of other users read them.
+    // These permissions ignore the user's umask: stores refuse folders that others may write to, and servers that run
+    // as other users read them.
     try FileManager.default.createDirectory(
       at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
   }
 
   deinit { remove() }
 
-  /// Skips the running test, by name, where the disk of temporary files has less room than all tests at once may take.
+  /// Skips the running test, by name, if the disk of temporary files has less space than all tests together may need.
   ///
-  /// For tests that write to the temporary directory without a folder of their own.
+  /// For tests that write to the temporary directory without their own folder.
   package static func requireRoom() throws {
     let directory = FileManager.default.temporaryDirectory.path
     let free = try FileManager.default.attributesOfFileSystem(forPath: directory)[.systemFreeSize] as? NSNumber
@@ -25,16 +26,16 @@ package final class TemporaryFolder: Sendable {
     try Test.cancel("fewer than 256 MiB are free in \(directory)")
   }
 
-  /// The names of what is in it, in order.
+  /// The names of the folder's contents, sorted.
   package var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path))?.sorted() ?? [] }
 
   package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
   package func contents(_ name: String) throws -> Data { try Data(contentsOf: url.appendingPathComponent(name)) }
 
-  /// Makes a file in it, with the folders on the way.
+  /// Writes a file into the folder and creates intermediate folders.
   ///
-  /// - Returns: Where it is.
+  /// - Returns: The URL of the file.
   @discardableResult
   package func write(_ data: Data, to name: String) throws -> URL {
     let file = url.appendingPathComponent(name)
@@ -46,6 +47,6 @@ package final class TemporaryFolder: Sendable {
   @discardableResult
   package func write(_ text: String, to name: String) throws -> URL { try write(Data(text.utf8), to: name) }
 
-  /// Removes it with all that is in it.
+  /// Removes the folder and its contents.
   package func remove() { try? FileManager.default.removeItem(at: url) }
 }

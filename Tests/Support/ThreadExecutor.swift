@@ -1,14 +1,14 @@
 import Foundation
 package import Testing
 
-/// Runs tasks on threads of its own, more than there are cores: for code that blocks.
+/// Runs tasks on its own threads, more than there are cores, for code that blocks.
 package final class ThreadExecutor: TaskExecutor, @unchecked Sendable {
   package static let shared = ThreadExecutor()
 
   private static let maximumThreads = 128
 
   private let condition = NSCondition()
-  // All of it is used under the lock of the condition.
+  // The condition's lock guards these properties.
   private var jobs: [UnownedJob] = []
   private var idleThreads = 0
   private var threads = 0
@@ -41,8 +41,8 @@ package final class ThreadExecutor: TaskExecutor, @unchecked Sendable {
 
 /// Runs tests on a ``ThreadExecutor``.
 ///
-/// While a child process runs, Swift Testing reads its pipes with calls that block, on the thread of the test: on a
-/// machine with two cores, one test that observes the standard error of a child holds up all others.
+/// While a child process runs, Swift Testing reads the child's pipes with blocking calls on the test's thread. On a
+/// machine with two cores, a single test that observes a child's standard error blocks all others.
 package struct OwnThreads: TestTrait, SuiteTrait, TestScoping {
   package var isRecursive: Bool { true }
 
@@ -54,6 +54,6 @@ package struct OwnThreads: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThreads {
-  /// The tests have child processes (`processExitsWith:`), for which they block.
+  /// For tests that block while their child processes run (`processExitsWith:`).
   package static var ownThreads: OwnThreads { OwnThreads() }
 }

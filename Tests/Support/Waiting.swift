@@ -2,10 +2,10 @@ package import Martlet
 import MartletBase
 
 extension HTTPClient {
-  /// Waits until something holds that only changes with what the client does.
+  /// Waits until a condition holds that only changes with the client's activity.
   ///
-  /// It is asked again when a call begins, changes its state or ends, when a callback has run, and when bytes move. The
-  /// wait ends early when the task is cancelled.
+  /// The condition is checked again when a call begins, changes its state or ends, when a callback has run, and when
+  /// bytes are transferred. The wait ends early when the task is cancelled.
   package nonisolated func wait(until isTrue: () async -> Bool) async { await core.wait(until: isTrue) }
 
   /// Waits until the client has no calls, callbacks or limits left.
@@ -13,7 +13,7 @@ extension HTTPClient {
 }
 
 extension ClientCore {
-  /// Waits until something holds that only changes with what the client does.
+  /// Waits until a condition holds that only changes with the client's activity.
   package func wait(until isTrue: () async -> Bool) async {
     changes.addWatcher()
     defer { changes.removeWatcher() }
@@ -28,7 +28,7 @@ extension ClientCore {
   package func waitUntilEmpty() async { await wait { entryCount == 0 } }
 }
 
-/// Suspends until the task is cancelled: a server that never answers.
+/// Suspends until the task is cancelled, like a server that never responds.
 ///
 /// - Throws: `CancellationError`, always.
 package func untilCancelled() async throws -> Never {
@@ -36,21 +36,21 @@ package func untilCancelled() async throws -> Never {
   throw CancellationError()
 }
 
-/// Gives way to the other tasks many times, for a test that expects nothing to happen.
+/// Yields to the other tasks many times, for a test that expects nothing to happen.
 package func letOthersRun() async { for _ in 0..<100 { await Task.yield() } }
 
-/// How long a test waits for something to happen, against hanging only.
+/// The maximum time that a test waits for an event, only to guard against hanging.
 package let hangPatience = Duration.seconds(isSanitized ? 600 : 55)
 
-/// Asks again and again whether something holds that tells nobody of its change, such as what the system knows.
+/// Polls a condition whose changes are not signaled, such as the state of the system.
 ///
 /// For tests over sockets only.
 ///
 /// - Parameters:
-///   - limit: When to give up, against hanging only.
-///   - pause: The time between two questions.
-///   - isTrue: Whether it holds.
-/// - Returns: Whether it became true.
+///   - limit: The time after which polling ends, only to guard against hanging.
+///   - pause: The time between two checks.
+///   - isTrue: The condition.
+/// - Returns: Whether the condition became true.
 package func becomes(
   within limit: Duration = hangPatience, every pause: Duration = .milliseconds(1),
   _ isTrue: () async -> Bool

@@ -22,7 +22,7 @@ int64_t allocations_count(void) { return atomic_load(&count); }
 
 bool allocations_are_counted(void) { return true; }
 
-// What the program itself defines goes before the C library's for all that is loaded into the process.
+// Symbols that the program defines take precedence over the C library's in every image of the process.
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
@@ -77,7 +77,7 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
   return 0;
 }
 
-// With the rest, so that no other allocator that is loaded gets what is not its own.
+// `free` is defined as well, because another loaded allocator must not receive pointers that it did not allocate.
 void free(void *memory) { __libc_free(memory); }
 
 #else

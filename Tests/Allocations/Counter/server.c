@@ -19,8 +19,8 @@
 static const char answer[] =
     "HTTP/1.1 200 OK\r\nServer: probe\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, world!";
 
-/// Answers the requests of one connection; none has a body. Each answer takes a moment, so that each request waits for
-/// it: what comes at once saves libcurl up to six allocations, and how often it does is a matter of the machine.
+/// Responds to the requests of one connection; none has a body. Each response is delayed by 1 ms, because an immediate
+/// response saves libcurl up to six allocations. How often that happens depends on the machine.
 static void *answer_all(void *context) {
   int connection = (int)(intptr_t)context;
   char end[4] = {0};

@@ -2,9 +2,9 @@ import AllocationCounter
 import Foundation
 import Martlet
 
-// Counts how often memory is asked for in the course of a small GET: by Martlet, and by what it stands on. A policy that
-// is off must cost nothing, whatever else is on. With `--limit`, which is for CI (release, Swift 6.3, libcurl 7.88), what
-// a request costs must not have grown.
+// Counts the allocations of a small GET, in Martlet and in the libraries below it. A disabled policy must cost nothing,
+// whichever other policies are enabled. With `--limit`, for CI (release build, Swift 6.3, libcurl 7.88), the cost of a
+// request must not grow.
 guard allocations_are_counted() else {
   print("allocations cannot be counted here")
   exit(0)
@@ -16,7 +16,7 @@ guard port > 0 else {
 }
 let url = "http://127.0.0.1:\(port)/"
 
-/// A policy, and how to switch it on.
+/// A policy and a closure that enables it.
 struct Policy {
   let name: String
   let enable: @Sendable (inout HTTPClient.Configuration) -> Void
@@ -29,7 +29,8 @@ let policies: [Policy] = [
   Policy(name: "cache") { $0.cache = .memory() },
 ]
 
-/// The number of allocations for each request; of several rounds the least, because timers do some in between.
+/// Returns the number of allocations per request: the minimum of several rounds, because timers allocate during some of
+/// them.
 func count(_ lane: Lane, _ policies: [Policy]) async throws -> Int {
   let client = HTTPClient {
     $0.transport = lane.transport
@@ -50,7 +51,7 @@ func count(_ lane: Lane, _ policies: [Policy]) async throws -> Int {
   return Int((Double(least) / 25).rounded())
 }
 
-/// A server that is none: it answers in the same step, so that each request does the same.
+/// A transport that responds in the same step, without a server, so each request does the same work.
 struct Echo: Transport {
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
     StreamedResponse(status: .ok, headers: ["Content-Length": "13"], body: ResponseBody(Self.body), request: request)
@@ -75,7 +76,7 @@ for (index, policy) in policies.enumerated() {
   others.remove(at: index)
   let without = try await count(echo, others)
   print("echo: \(alone) with \(policy.name) alone, \(without) with all others")
-  // Each of the four may be one off, as tasks change threads.
+  // Each of the four counts may be off by one, because tasks change threads.
   if without > everything - (alone - nothing) + 4 {
     problems.append("\(policy.name) cost something though they are off")
   }

@@ -1,27 +1,27 @@
 #pragma once
 #include <stddef.h>
 
-// The server's side of TLS, over bytes that somebody else moves; on Linux, where the system has OpenSSL.
+// The server side of TLS over bytes that the caller transports; for Linux systems with OpenSSL.
 
-/// A server with a certificate and its key, or NULL.
+/// Creates a server with a certificate and its key; NULL on failure.
 void *martlet_server_new(const char *certificate, const char *key);
 void martlet_server_free(void *server);
 
-/// A connection to it, of which nothing has come yet, or NULL.
+/// Creates a connection to the server that has received nothing yet; NULL on failure.
 void *martlet_accept_new(void *server);
 void martlet_accept_free(void *tls);
 
-/// Takes bytes that came.
+/// Passes received bytes to the connection.
 void martlet_accept_feed(void *tls, const void *bytes, size_t count);
-/// Gives what they said.
+/// Reads decrypted bytes.
 ///
-/// - Returns: The number of bytes; 0 if there are none yet, -1 at the end and after an error.
+/// - Returns: The number of bytes; 0 if none are available yet, -1 at the end or after an error.
 int martlet_accept_read(void *tls, void *bytes, size_t count);
-/// Says something, as one message if it is short; only once something was read.
+/// Writes bytes, as one record if they are few. Requires a successful read first.
 void martlet_accept_write(void *tls, const void *bytes, size_t count);
-/// Says that nothing more will be said.
+/// Ends the sending side (`close_notify`).
 void martlet_accept_end(void *tls);
-/// Gives bytes that are to be sent.
+/// Copies bytes that are due to be sent.
 ///
-/// - Returns: Their number.
+/// - Returns: The number of bytes.
 size_t martlet_accept_take(void *tls, void *bytes, size_t count);

@@ -1,8 +1,8 @@
-// Limits how many tests run side by side and takes proxies out of the environment, by being linked.
+// Linking this module limits how many tests run in parallel and removes proxies from the environment.
 #ifndef WIDTH_H
 #define WIDTH_H
 
-/// From now on threads share two arenas of memory; else the C library reserves 64 MiB for each thread.
+/// Makes all threads share two malloc arenas from now on; otherwise glibc reserves 64 MiB for each thread.
 void limit_arenas(void);
 
 #endif

@@ -2,7 +2,7 @@ import Martlet
 
 @testable import MartletBase
 
-/// What a body comes from, as closures.
+/// The source of a body stream, made of closures.
 final class ClosureSource: BodyStream.Source {
   private let onRoom: @Sendable () -> Void
   private let onLeft: @Sendable () -> Void

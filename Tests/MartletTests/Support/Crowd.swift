@@ -3,17 +3,17 @@ import Martlet
 import MartletTesting
 import TestSupport
 
-/// Holds whoever enters until it is opened; knows who came, in order, and how many were there at a time.
+/// Holds callers until it is opened, and records their names in order and how many were held at the same time.
 final class Crowd: Sendable {
   private let gate = Gate()
   private let state = Shared((names: [String](), present: 0, most: 0))
 
-  /// Who came, in order.
+  /// The names of the callers, in order of arrival.
   var names: [String] { state.value.names }
-  /// The most that were there at a time.
+  /// The maximum number of callers at the same time.
   var most: Int { state.value.most }
 
-  /// A stub whose requests enter under their paths.
+  /// A stub that holds each request under the name of its path.
   var transport: StubTransport {
     StubTransport { request in
       await self.pass(request.url?.path ?? "")
@@ -31,9 +31,9 @@ final class Crowd: Sendable {
     state.withLock { $0.present -= 1 }
   }
 
-  /// Lets everybody through, now and later.
+  /// Releases all callers, now and later.
   func open() { gate.open() }
 
-  /// Waits until so many have come.
+  /// Waits until this many callers have arrived.
   func waitForArrivals(_ count: Int) async { await state.wait { $0.names.count >= count } }
 }

@@ -1,7 +1,8 @@
 import Testing
 
 extension Trait where Self == TimeLimitTrait {
-  /// The one limit of a unit test, which is there against hanging, and far above what any of them takes on a machine that
-  /// has nearly no time for it.
+  /// The only time limit of unit tests.
+  ///
+  /// It guards against hanging and is far above what any test takes, even on a heavily loaded machine.
   static var hangLimit: TimeLimitTrait { .timeLimit(.minutes(20)) }
 }

@@ -24,9 +24,10 @@ struct StageCase {
     call = try core.begin(request, options: options, isManaged: false)
   }
 
-  /// Runs a stage with the call's first request; `respond` replaces the stages below and receives the request's number.
+  /// Runs a stage with the call's first request.
   ///
-  /// Returns the response, and the requests that the stage has passed on.
+  /// `respond` replaces the stages below and receives the request's number. Returns the response and the requests that
+  /// the stage passed on.
   func run(
     _ stage: any Stage,
     _ respond: @escaping @Sendable (Hop, Int) async throws -> Response = { _, _ in (.ok, [:]) }

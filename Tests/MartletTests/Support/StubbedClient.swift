@@ -5,8 +5,9 @@ import TestSupport
 @testable import Martlet
 
 extension HTTPClient {
-  /// A client of `http://example.test` that answers from a stub, on a clock that only pauses between attempts move, and
-  /// at a date that never changes: no limit passes, however slow the machine.
+  /// A client for `http://example.test` with a stubbed transport and a fixed date.
+  ///
+  /// Only delays between attempts advance its clock, so no limit expires, however slow the machine is.
   static func stubbed(
     _ transport: any Transport, _ settings: ClientSetting..., clock: TestClock = TestClock(),
     change: @Sendable (inout Configuration) -> Void = { _ in }
@@ -21,14 +22,14 @@ extension HTTPClient {
     }
   }
 
-  /// A client that always gets the same response.
+  /// A client that always receives the same response.
   static func stubbed(
     _ response: StubResponse, change: @Sendable (inout Configuration) -> Void = { _ in }
   ) -> HTTPClient {
     stubbed(StubTransport { _ in response }, change: change)
   }
 
-  /// A client whose time passes by its own pauses only: no limit ends a request, however slow the machine is.
+  /// A client whose clock is advanced only by its own delays, so no limit expires, however slow the machine is.
   static func onTestClock(
     _ settings: ClientSetting..., change: @Sendable (inout Configuration) -> Void = { _ in }
   ) -> HTTPClient {
@@ -39,7 +40,7 @@ extension HTTPClient {
     }
   }
 
-  /// A client on a test clock over a transport.
+  /// A client with a test clock and this transport.
   static func onTestClock(
     _ transport: any Transport, _ settings: ClientSetting..., change: @Sendable (inout Configuration) -> Void = { _ in }
   ) -> HTTPClient {

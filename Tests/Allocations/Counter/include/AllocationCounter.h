@@ -4,15 +4,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Whether allocations are counted here: with glibc, and without a sanitizer, which has an allocator of its own.
+/// Whether allocations are counted: with glibc, and without a sanitizer, because sanitizers replace the allocator.
 bool allocations_are_counted(void);
 
-/// How often memory was asked for by now, by all threads.
+/// The number of allocations so far, across all threads.
 int64_t allocations_count(void);
 
-/// Starts a server that answers each request with 13 bytes, and asks for no memory to do so.
+/// Starts a server that sends a 13-byte response to each request without allocating memory.
 ///
-/// Returns its port on 127.0.0.1, or 0.
+/// Returns its port on 127.0.0.1, or 0 on failure.
 int allocations_serve(void);
 
 #endif
