@@ -4,9 +4,9 @@ import TestSupport
 
 @testable import Martlet
 
-/// A server that checks credentials by its own reckoning, as a stub.
+/// A stub server that checks credentials with its own code.
 enum AuthServer {
-  /// Answers 200 to a request with one of the values of `Authorization`, else 401.
+  /// Responds with 200 to a request with one of these values of `Authorization`, otherwise with 401.
   static func accepting(_ values: String..., challenge: String?) -> StubTransport {
     StubTransport { request in
       if let value = request.headers["Authorization"], values.contains(value) { return .text("in") }
@@ -25,7 +25,7 @@ enum AuthServer {
     "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"
   }
 
-  /// Whether a field proves the password, and each count is used once.
+  /// Whether the field proves the password and its nonce count has not been used before.
   static func checkDigest(
     _ request: HTTPRequest, user: String, password: String, nonce: String, counts: Log<String>
   ) -> Bool {
@@ -47,6 +47,6 @@ enum AuthServer {
 }
 
 extension StubTransport {
-  /// What each request had in `Authorization`.
+  /// The `Authorization` value of each request.
   var authorizations: [String?] { requests.map { $0.headers["Authorization"] } }
 }

@@ -218,7 +218,7 @@ import Testing
     #expect(transport.authorizations == [nil])
   }
 
-  // MARK: Credentials of the call
+  // MARK: Per-request credentials
 
   @Test func `answers a Digest challenge with the credentials of the URL`() async throws {
     let counts = Log<String>()
@@ -291,7 +291,7 @@ import Testing
     #expect(error.kind == .invalidRequest)
   }
 
-  // MARK: Questions
+  // MARK: Credential closures
 
   @Test func `calls the credential closure at most twice per request`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "3"), challenge: Self.basic)
@@ -315,7 +315,7 @@ import Testing
     #expect(first.isSentInClear && !first.isProxy)
   }
 
-  /// Sends requests at the same time, and lets the question be answered when all of them wait for that.
+  /// Sends requests at the same time and opens the gate when all of them wait for the credential.
   private static func statuses(_ count: Int, _ client: HTTPClient, _ question: Gate) async throws -> [HTTPStatus] {
     try await withThrowingTaskGroup { group in
       for _ in 0..<count { group.addTask { try await client.get("/").status } }
@@ -416,7 +416,7 @@ import Testing
     let response = try await client.get("/")
 
     #expect(response.status == .unauthorized)
-    // `Basic` alone can be answered.
+    // `Basic` works even without a realm.
     #expect(transport.requests.count == (challenge == "Basic" ? 2 : 1))
   }
 
@@ -459,7 +459,7 @@ import Testing
     #expect(rest == [.data(Data("again".utf8)), .data(Data("again".utf8))])
   }
 
-  // MARK: What it costs
+  // MARK: Cost
 
   @Test func `is omitted without credentials, authenticators and a credential store`() throws {
     let plain = HTTPClient.onTestClock { $0.transport = .stub { _ in .text("x") } }

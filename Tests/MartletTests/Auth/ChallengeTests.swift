@@ -55,7 +55,7 @@ import Testing
     #expect(Self.shown(field).isEmpty)
   }
 
-  /// As cameras and other small devices send them.
+  /// Cameras and other small devices send challenges like these.
   @Test(arguments: [
     ("Basic realm=my realm", "basic realm=my realm"), ("Basic realm='x'", "basic realm='x'"),
     ("Basic realm='my realm'", "basic realm='my realm'"), (#"Basic realm="a"#, "basic realm=a"),

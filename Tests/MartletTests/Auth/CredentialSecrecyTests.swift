@@ -6,7 +6,7 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// Nothing that a program prints by accident has a secret in it.
+/// Text that a program prints by accident never contains a secret.
 @Suite(.hangLimit) struct CredentialSecrecyTests {
   private static let canaries = ["canaryuser", "canarypass", "canarytoken", "canaryrefresh"]
 

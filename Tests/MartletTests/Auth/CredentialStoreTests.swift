@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  /// Makes calls in their order, each before the one before it has ended.
+  /// Makes calls in order, each before the previous one has ended.
   private actor Caller {
     private let executor = FileExecutor(label: "Caller")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -147,7 +147,7 @@ import Testing
     #expect(try folder.names == (isRemoved ? [] : ["credentials.json"]) + ["credentials.json.lock"])
   }
 
-  /// A store that cannot be written, or does not answer.
+  /// A store whose writes fail or never return.
   private struct UselessStore: CredentialStore {
     var gate: Gate?
     func credential(for space: ProtectionSpace) async throws -> Credential? { nil }

@@ -35,11 +35,11 @@ import Testing
         "cnonce": "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ", "qop": "auth", "response": response,
         "opaque": "FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS",
       ])
-    // §3.4: these are not quoted.
+    // RFC 7616 §3.4: these values are not quoted.
     #expect(field.contains("algorithm=\(algorithm),") && field.contains("qop=auth,") && field.contains("nc=00000001"))
   }
 
-  /// RFC 7616 §3.9.2, with the hashes of erratum 4897: those in the text are of another function.
+  /// RFC 7616 §3.9.2, with the hashes of erratum 4897, because the RFC's own text shows those of another hash function.
   @Test func `answers the second example of RFC 7616`() throws {
     let challenge = """
       Digest realm="api@example.org", qop="auth", algorithm=SHA-512-256, \
@@ -71,7 +71,7 @@ import Testing
     #expect(parameters["nc"] == nil && parameters["qop"] == nil && parameters["algorithm"] == nil)
   }
 
-  /// The value is another implementation's.
+  /// The expected value comes from another implementation.
   @Test func `keeps the session key and nonce of a -sess algorithm`() throws {
     let session = try Self.session(
       #"Digest realm="http-auth@example.org", nonce="abc", qop=auth, algorithm=SHA-256-sess"#,
@@ -99,7 +99,7 @@ import Testing
     #expect(next["nonce"] == "two" && next["nc"] == "00000001")
   }
 
-  /// RFC 7616 §3.4: the count of the requests with this nonce, not of the answers to one challenge.
+  /// RFC 7616 §3.4: `nc` counts the requests with this nonce, across challenges.
   @Test func `a repeated nonce continues its count`() throws {
     let challenge = try #require(DigestChallenge(Challenge.parse([#"Digest realm="r", nonce="n", qop="auth""#])[0]))
     let counts = NonceCounts()

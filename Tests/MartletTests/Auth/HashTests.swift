@@ -40,7 +40,7 @@ import Testing
     #expect(DigestAlgorithm.sha512t256.hash(text) == expected)
   }
 
-  /// Where the end of the message falls into a block; the values are another implementation's.
+  /// Covers each position of the message's end within a block; the expected values come from another implementation.
   @Test(arguments: [
     (
       55, "ef1772b6dff9a122358552954ad0df65",

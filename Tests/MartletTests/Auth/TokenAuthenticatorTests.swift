@@ -8,7 +8,7 @@ import Testing
 @Suite(.hangLimit) struct TokenAuthenticatorTests {
   private static let challenge = #"Bearer realm="api", error="invalid_token""#
 
-  /// Accepts one token; `/token` needs none.
+  /// A server that accepts one token and serves `/token` without any.
   private static func server(_ valid: Shared<String>, _ challenge: String? = TokenAuthenticatorTests.challenge)
     -> StubTransport
   {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// Accepts `new`, and refuses nobody before so many have been sent.
+  /// A server that accepts `new` and rejects other tokens only after `count` requests have arrived.
   private static func server(refusingWhenAreThere count: Int) -> StubTransport {
     let arrived = Shared(0)
     return StubTransport { request in
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  /// Waits until so many requests wait for a token.
+  /// Waits until `count` requests are waiting for a token.
   private static func waitForWaiting(_ count: Int, _ client: HTTPClient) async {
     await client.wait(until: { client.activity.current.waiting.count { $0.reason == .credential } == count })
   }
@@ -265,7 +265,7 @@ import Testing
     let transport = Self.server(Shared("new"))
     let refreshes = Gate()
     let client = Self.client(transport, refreshLimit: .seconds(20), clock: clock) { _ in
-      // One that does not listen.
+      // This refresh ignores cancellation.
       await refreshes.wait()
       return .token("new")
     }

@@ -6,9 +6,9 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// Services that give a token for a name and a key, and want it in a field of their own.
+/// Services that issue a token for a name and a key, and expect it in their own header field.
 @Suite(.hangLimit) struct TokenHeaderTests {
-  /// Puts the token where the service looks for it.
+  /// Moves the token into the header field that the service reads.
   private struct AuthToken: Middleware {
     func intercept(
       _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// A store of objects with a sign-in of its own, and with tokens that end.
+  /// An object store with its own sign-in and expiring tokens.
   private final class Service: Sendable {
     private struct State {
       var token = 0

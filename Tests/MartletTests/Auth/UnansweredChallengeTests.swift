@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-/// What the error of a 401 says of challenges that nobody could answer.
+/// The error of a 401 explains why the client could not respond to the challenges.
 @Suite(.hangLimit) struct UnansweredChallengeTests {
   @Test(arguments: [
     (

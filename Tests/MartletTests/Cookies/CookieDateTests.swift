@@ -17,10 +17,10 @@ import Testing
       ("08:49:37 06 Nov 1994", 784_111_777),
       ("Nov-6-1994;08:49:37", 784_111_777),
       ("\t Sun,/06,Nov.1994 (08:49:37)", 784_111_777),
-      // Zones are not looked at.
+      // Time zones are ignored.
       ("Sun, 06 Nov 1994 08:49:37 +0200", 784_111_777),
       ("06 Nov 1994 08:49:37 PST 2001", 784_111_777),
-      // What follows the digits does not count.
+      // Characters after the digits are ignored.
       ("6th November 1994AD 08:49:37.25", 784_111_777),
       ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
       ("Thu, 01 Jan 70 00:00:00 GMT", 0),

@@ -5,7 +5,7 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// Random lines from random hosts: nothing crashes, and no cookie is ever outside its domain.
+/// With random lines from random hosts, nothing crashes and no cookie leaves its domain.
 @Suite struct CookieFuzzTests {
   static let seed: UInt64 = 0xC00C_1E5
 
@@ -84,7 +84,7 @@ import Testing
     #expect(table.count <= 50 * Self.hosts.count)
   }
 
-  // The rules said once more, and independently of the code under test.
+  // These functions state the rules again, independently of the code under test.
 
   private static func isAtHome(_ cookie: Cookie, _ url: AbsoluteURL) -> Bool {
     cookie.domain == url.host || !cookie.isHostOnly && url.host.hasSuffix(".\(cookie.domain)")

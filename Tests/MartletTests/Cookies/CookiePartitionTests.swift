@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-/// Cookies of clients that trust different servers, in one jar (decision 0035).
+/// Clients that trust different servers share a jar, with separate cookies (decision 0035).
 @Suite struct CookiePartitionTests {
   private var bench = CookieTableTests.Bench()
   private let own = "own roots"

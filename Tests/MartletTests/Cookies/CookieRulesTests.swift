@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-/// What a response may set, and where it goes then (RFC 6265bis §5.1.3, §5.1.4, §5.7).
+/// Which cookies a response may set, and to which URLs they are sent (RFC 6265bis §5.1.3, §5.1.4, §5.7).
 @Suite struct CookieRulesTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -12,7 +12,7 @@ import Testing
     return SetCookie(line, now: now).flatMap { try? Cookie($0, from: url, now: now) }
   }
 
-  /// A cookie from a file, with octets for its value.
+  /// Decodes a saved cookie whose value consists of these octets.
   private static func cookie(octets: [UInt8]) throws -> Cookie {
     let url = try AbsoluteURL.parse("https://www.example.com/")
     let line = try #require(SetCookie(Array("s=".utf8) + [0xE9], now: now))
@@ -35,17 +35,17 @@ import Testing
     #expect(cookie.checked() == cookie)
   }
 
-  /// The domain of the cookie, with a dot before it if it is for the names below it too; `nil` if it is refused.
+  /// `expected` is the cookie's domain, with a leading dot if subdomains are included; `nil` if the cookie is rejected.
   @Test(
     arguments: [
-      // No domain: the host alone.
+      // No domain: only the host.
       ("www.example.com", "", "www.example.com"), ("example.com", ".", "example.com"),
-      // A name above the host, or the host.
+      // A parent domain of the host, or the host itself.
       ("www.example.com", "example.com", ".example.com"), ("www.example.com", ".example.com", ".example.com"),
       ("www.example.com", "EXAMPLE.COM", ".example.com"), ("WWW.EXAMPLE.com", "Example.com", ".example.com"),
       ("a.b.example.com", "b.example.com", ".b.example.com"), ("example.com", "example.com", ".example.com"),
       ("a.b.c.example.co.uk", "example.co.uk", ".example.co.uk"),
-      // A name below, beside, or only with the same end.
+      // A subdomain, a sibling, or a name that only shares the suffix.
       ("example.com", "www.example.com", nil), ("a.example.com", "b.example.com", nil),
       ("badexample.com", "example.com", nil), ("example.com", "ample.com", nil), ("example.com", "e.com", nil),
       ("example.com", "example.org", nil), ("example.com.evil.test", "example.com", nil),
@@ -53,14 +53,14 @@ import Testing
       ("www.example.com", "*.example.com", nil), ("www.example.com", "example.com/", nil),
       ("www.example.com", "example.com:80", nil), ("www.example.com", "ex ample.com", nil),
       ("www.example.com", "exämple.com", nil), ("www.example.com", "//example.com", nil),
-      // Public suffixes, of registries and private ones, in any spelling.
+      // Public suffixes, both of registries and private, in any spelling.
       ("www.example.com", "com", nil), ("www.example.com", ".com", nil), ("www.example.com", "COM", nil),
       ("www.example.com", "com.", nil), ("example.co.uk", "co.uk", nil), ("example.co.uk", "CO.UK", nil),
       ("example.co.uk", "uk", nil), ("example.co.uk", "co.uk.", nil), ("example.co.uk.", "co.uk.", nil),
       ("example.co.uk.", "co.uk", nil), ("me.github.io", "github.io", nil), ("me.github.io", "GitHub.io", nil),
       ("me.github.io", "io", nil), ("x.blogspot.com", "blogspot.com", nil),
       ("s.compute.amazonaws.com", "amazonaws.com", nil),
-      // Above the host's public suffix, also where that name is no suffix itself.
+      // Names above the host's public suffix, even if they are not public suffixes themselves.
       ("www.abc.sch.uk", "sch.uk", nil), ("www.abc.sch.uk", "abc.sch.uk", nil),
       ("a.www.abc.sch.uk", "www.abc.sch.uk", ".www.abc.sch.uk"), ("city.kobe.jp", "kobe.jp", nil),
       ("x.eu.compute.amazonaws.com", "compute.amazonaws.com", nil), ("bucket.s3.amazonaws.com", "amazonaws.com", nil),
@@ -70,15 +70,15 @@ import Testing
       ("a.xn--55qx5d.cn", "xn--55qx5d.cn", nil), ("a.公司.cn", "xn--55qx5d.cn", nil), ("a.公司.cn", "公司.cn", nil),
       ("www.食狮.公司.cn", "xn--85x722f.xn--55qx5d.cn", ".xn--85x722f.xn--55qx5d.cn"),
       ("bücher.example", "xn--bcher-kva.example", ".xn--bcher-kva.example"),
-      // A host that is one may have a cookie of its own.
+      // A host that is itself a public suffix may have host-only cookies.
       ("github.io", "github.io", "github.io"), ("co.uk", "co.uk", "co.uk"), ("localhost", "localhost", "localhost"),
-      // Names of one label, and top-level domains that are on no list.
+      // Single labels, and top-level domains that no list contains.
       ("localhost", "", "localhost"), ("a.localhost", "localhost", nil), ("a.internal", "internal", nil),
       ("a.b.internal", "b.internal", ".b.internal"),
-      // A dot at the end makes another host.
+      // A trailing dot makes it a different host.
       ("www.example.com", "example.com.", nil), ("www.example.com.", "example.com", nil),
       ("www.example.com.", "", "www.example.com."), ("www.example.com.", "example.com.", ".example.com."),
-      // Addresses have nothing below them.
+      // IP addresses have no subdomains.
       ("127.0.0.1", "", "127.0.0.1"), ("127.0.0.1", "127.0.0.1", "127.0.0.1"), ("127.0.0.1", "0.0.1", nil),
       ("127.0.0.1", "1", nil), ("127.0.0.1", ".1", nil), ("127.0.0.1", "27.0.0.1", nil), ("[::1]", "", "[::1]"),
       ("[::1]", "[::1]", "[::1]"), ("[::1]", "1", nil), ("[::1]", "1]", nil), ("[::1]", ":1]", nil),

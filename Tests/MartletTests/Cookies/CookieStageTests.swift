@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct CookieStageTests {
-  /// Answers with what the path asks for: `/set?a=1` sets a cookie, `/to?url` redirects.
+  /// Responds according to the path: `/set?a=1` sets a cookie, `/to?url` redirects.
   static func transport() -> StubTransport {
     StubTransport { request in
       let query = request.url?.query(percentEncoded: false) ?? ""
@@ -45,7 +45,7 @@ import Testing
     #expect(sent(transport) == [nil, "sid=1"])
     #expect(response.cookies.isEmpty)
     #expect(response.finalRequest.headers["Cookie"] == "sid=1")
-    // What the jar added is no part of what was asked.
+    // Fields that the jar added are not part of the caller's request.
     #expect(response.request.headers["Cookie"] == nil)
   }
 

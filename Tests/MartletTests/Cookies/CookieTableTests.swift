@@ -3,11 +3,11 @@ import Testing
 
 @testable import Martlet
 
-/// What a jar keeps and sends (RFC 6265bis §5.7, §5.8).
+/// Which cookies a jar keeps and sends (RFC 6265bis §5.7, §5.8).
 @Suite struct CookieTableTests {
   static let start = Date(timeIntervalSince1970: 1_700_000_000)
 
-  /// A table and a clock that goes on with everything received.
+  /// A table, and a clock that advances with each received or sent cookie.
   struct Bench {
     var table = CookieTable()
     var now = start
@@ -50,7 +50,7 @@ import Testing
     try bench.receive("b=1; Path=/one", from: "http://x.test/")
     try bench.receive("c=1; Path=/one/two", from: "http://x.test/")
     try bench.receive("d=1; Path=/one", from: "http://x.test/")
-    // Replacing keeps the place.
+    // A replaced cookie keeps its creation time.
     try bench.receive("b=2; Path=/one", from: "http://x.test/")
 
     #expect(try bench.sent(to: "http://x.test/one/two") == "c=1; b=2; d=1; a=1")
@@ -67,7 +67,7 @@ import Testing
       let line = try #require(SetCookie("\(name)=1\(domain)", now: Self.start))
       table.receive(line, from: url, now: Self.start)
     }
-    // Another jar, which reads what this one has saved.
+    // Another jar that reads the saved cookies.
     var other = CookieTable()
     for cookie in table.inOrder(Self.start) { other.put(cookie, now: Self.start) }
     let again = try #require(SetCookie("c=2; Domain=x.test", now: Self.start))
@@ -161,7 +161,7 @@ import Testing
   @Test func `keeps 50 cookies per domain, and evicts the least recently used`() throws {
     var bench = Bench()
     for number in 0..<50 { try bench.receive("c\(number)=1; Path=/\(number)", from: "http://x.test/") }
-    // Used, and so not the oldest any more.
+    // This use makes `c0` no longer the least recently used.
     _ = try bench.sent(to: "http://x.test/0")
 
     try bench.receive("new=1", from: "http://x.test/")
@@ -187,7 +187,7 @@ import Testing
 
     #expect(first.count == 50 && first.isSuperset(of: ["clear", "one", "s0"]))
     #expect(second.count == 50 && second.isSuperset(of: ["one", "two", "s0"]) && !second.contains("clear"))
-    // Only Secure ones are there: what is not cannot push one out.
+    // Only Secure cookies are left, and a cookie without Secure cannot evict them.
     #expect(third == second)
   }
 

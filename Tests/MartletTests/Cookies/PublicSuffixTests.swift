@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-/// The compiled list against its source and against the test data that comes with it.
+/// Compares the compiled list with its source and with the official test data.
 @Suite struct PublicSuffixTests {
   private static func text(_ name: String) throws -> String {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
@@ -20,7 +20,7 @@ import Testing
       let parts = line.dropFirst(18).prefix { $0 != ")" }.split(separator: ",").map {
         $0.trimmingCharacters(in: CharacterSet(charactersIn: " '"))
       }
-      // A name that begins with a dot is no host.
+      // Hosts cannot begin with a dot.
       guard parts[0] != "null", !parts[0].hasPrefix(".") else { continue }
       count += 1
 

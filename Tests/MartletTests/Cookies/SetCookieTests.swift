@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-/// The lines that servers send (RFC 6265bis §5.6).
+/// Parsing of `Set-Cookie` lines (RFC 6265bis §5.6).
 @Suite struct SetCookieTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -49,7 +49,7 @@ import Testing
     #expect(parse("n=\(whole)v") == nil)
     #expect(parse("nn=\(whole)") == nil)
     #expect(parse("a=b; Path=/\(path)")?.path?.utf8.count == 1024)
-    // Too long an attribute is as if it were not there.
+    // An attribute value that is too long is ignored.
     #expect(parse("a=b; Path=/x; Path=/\(path)p")?.path == "/x")
   }
 
@@ -69,11 +69,11 @@ import Testing
       ("Expires=Sun, 06 Nov 1994 08:49:37 GMT", Date(timeIntervalSince1970: 784_111_777)),
       ("Expires=Fri, 31 Dec 9999 23:59:59 GMT", now + 400 * 86_400),
       ("Expires=never", nil), ("Expires", nil),
-      // Max-Age wins, wherever it stands.
+      // Max-Age takes precedence, in either order.
       ("Expires=Sun, 06 Nov 1994 08:49:37 GMT; Max-Age=60", now + 60),
       ("Max-Age=60; Expires=Sun, 06 Nov 1994 08:49:37 GMT", now + 60),
       ("Max-Age=x; Expires=Sun, 06 Nov 1994 08:49:37 GMT", Date(timeIntervalSince1970: 784_111_777)),
-      // The last one counts that can be read.
+      // The last valid attribute counts.
       ("Max-Age=60; Max-Age=30", now + 30),
       ("Max-Age=60; Max-Age=x", now + 60),
       ("Expires=06 Nov 1994 08:49:37; Expires=x", Date(timeIntervalSince1970: 784_111_777)),
