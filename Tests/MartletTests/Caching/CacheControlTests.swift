@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// RFC 9111 §5.2 and RFC 8246, RFC 5861 directives, as text.
+/// Parsing of the directives of RFC 9111 §5.2, RFC 8246 and RFC 5861.
 @Suite struct CacheControlTests {
   @Test(
     arguments: [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-/// RFC 9111 §4 as tables: what is asked, what is stored, what is done.
+/// RFC 9111 §4 as tables: the request, the stored responses and the expected decision.
 @Suite struct CacheDecisionTests {
   private static let start = FreshnessTests.start
 

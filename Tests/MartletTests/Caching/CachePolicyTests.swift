@@ -21,8 +21,8 @@ import Testing
       #expect((policy.problem == nil) == isSound, "\(bits): \(policy.problem ?? "valid")")
       if isSound { valid += 1 }
     }
-    // neverRead: 2 × 2. Else by mode, × 2 × 2 for neverWrite and ignoreServerDirectives: none, stale and prefer have
-    // four sets of extras each, always two, only one.
+    // neverRead: 2 × 2. Otherwise by mode, each × 2 × 2 for neverWrite and ignoreServerDirectives: no mode,
+    // revalidateWhenStale and preferCached allow four sets of extras, alwaysRevalidate two, onlyCached one.
     #expect(valid == 4 + 4 * (4 + 4 + 4 + 2 + 1))
   }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 extension CacheStageTests {
-  // MARK: What goes out
+  // MARK: Requests sent
 
   @Test func `alwaysRevalidate adds Cache-Control unless the request has its own`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
@@ -20,7 +20,7 @@ extension CacheStageTests {
 
     #expect(transport.requests.map { $0.headers["Cache-Control"] } == ["max-age=0", "max-age=0", "no-cache", nil])
     #expect(second.source == .revalidated)
-    // What the cache added is no part of what was asked.
+    // Fields that the cache added are not part of the caller's request.
     #expect(!first.finalRequest.headers.contains("Cache-Control"))
     #expect(!second.finalRequest.headers.contains("Cache-Control"))
   }
@@ -138,7 +138,7 @@ extension CacheStageTests {
     #expect(texts == ["1", "2", "3"] && transport.requests.count == 4)
   }
 
-  // MARK: Codings
+  // MARK: Content codings
 
   @Test func `stores a partial response with a content coding only if decompression is off`() async throws {
     let transport = StubTransport { [day] request in

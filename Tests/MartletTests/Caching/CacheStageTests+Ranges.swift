@@ -11,9 +11,9 @@ extension CacheStageTests {
   private static let old = Data(repeating: UInt8(ascii: "o"), count: 200)
   private static let new = Data(repeating: UInt8(ascii: "n"), count: 300)
 
-  /// A server that stores `old`, and has `new` from its second request on.
+  /// A server that serves `old` to the first range request and `new` afterward.
   ///
-  /// `range` are the fields of its 206 to that request, whose condition it ignores.
+  /// `range` contains the fields of its later 206 responses, for which the server ignores `If-Range`.
   private func changing(
     _ range: HTTPHeaders, after first: HTTPHeaders = ["Content-Range": "bytes 0-99/200"], body: Data = new.suffix(100)
   ) -> StubTransport {

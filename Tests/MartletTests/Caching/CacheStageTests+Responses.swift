@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 extension CacheStageTests {
-  // MARK: What a caller sees of what is stored
+  // MARK: How stored responses reach the caller
 
   // S134: testCacheOnlyCallsRequestFinishedOnce
   @MainActor @Test(arguments: [0, 100]) func `a stored response calls each callback once`(age: TimeInterval)

@@ -6,9 +6,9 @@ import Testing
 @testable import Martlet
 
 extension CacheStageTests {
-  // MARK: One exchange for many
+  // MARK: Coalescing
 
-  /// Answers once a gate is open, with what is fresh for a minute.
+  /// Responds once the gate is open; the response is fresh for a minute.
   private static func transport(_ gate: Gate) -> StubTransport {
     StubTransport { _ in
       await gate.pass()
@@ -88,7 +88,7 @@ extension CacheStageTests {
     let leader = Self.get(client)
     await gate.waitForArrivals(1)
     let other = Task { try await client.get("http://a.test/x", options: .timeout(.milliseconds(600))) }
-    // The limit itself, and the wait for half of it.
+    // One sleeper is the limit itself, the other is the wait for half of it.
     await clock.wait(forSleepers: 2)
     clock.advance(by: .milliseconds(300))
     await gate.waitForArrivals(2)
@@ -156,7 +156,7 @@ extension CacheStageTests {
     #expect(transport.requests.count == 8)
   }
 
-  // MARK: Renewal in the background
+  // MARK: Background revalidation
 
   @Test func `serves a stale response while one tracked request revalidates it`() async throws {
     let transport = transport(["Cache-Control": "max-age=60, stale-while-revalidate=60"])

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Martlet
 
-/// The cache in the pipeline, over a stub and with a date of the test's.
+/// The cache in the pipeline, with a stub transport and a date that the test controls.
 @Suite(.hangLimit) struct CacheStageTests {
   let day = Day()
 
-  /// Answers with a body that counts, and fields of the test's choice; 304 if the tag is still `"1"`.
+  /// Responds with a numbered body and the given fields; with 304 if `confirms` is set and the tag is still `"1"`.
   func transport(
     _ headers: HTTPHeaders, status: HTTPStatus = .ok, confirms: Bool = false,
     body: @escaping @Sendable (Int) -> String = { "body \($0)" }
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  // MARK: The standard's rules
+  // MARK: RFC 9111
 
   @Test func `serves a fresh response with its Age and without a request`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
@@ -87,7 +87,7 @@ import Testing
     #expect(transport.requests[1].headers["If-Modified-Since"] != nil)
     #expect(second.source == .revalidated && second.status == .ok && second.text == "body 1")
     #expect(second.headers["X-Count"] == "2")
-    // What the cache added is no part of what was asked.
+    // Fields that the cache added are not part of the caller's request.
     #expect(!second.finalRequest.headers.contains("If-None-Match"))
     #expect(third.source == .cache && third.headers["X-Count"] == "2" && third.headers["Age"] == "10")
   }
@@ -291,7 +291,7 @@ import Testing
 
     await #expect(throws: HTTPError.self) { try await client.get("http://a.test/x") }
     #expect(try await client.cache.usage.records == 0)
-    // Who reads a stream to its middle stores nothing either.
+    // A stream that is only partly read is not stored either.
     isBroken.withLock { $0 = false }
     _ = try await client.stream(.get("http://a.test/x")) { response in
       for try await _ in response.body { break }
@@ -347,7 +347,7 @@ import Testing
     #expect(transport.requests.count == all + 2)
   }
 
-  /// With the name of another partition and its request fields, a partition would have the same key.
+  /// A partition named after another partition and its request fields must not get the same key.
   @Test func `no name of a partition gives it the responses of another one`() async throws {
     let transport = StubTransport { request in
       var headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
@@ -360,7 +360,7 @@ import Testing
         "http://a.test/x", headers: ["Accept-Language": "de"], options: .cachePartition(partition)
       ).source
     }
-    // Since then, a response that depends on no field may be stored.
+    // Afterward, a response that depends on no request field can be stored.
     _ = try await client.get("http://a.test/x", options: .cachePartition("y"))
 
     #expect(try await source("x") == .network)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Martlet
 
-/// A store of the program's own behind the cache.
+/// The cache with a custom store.
 @Suite(.hangLimit) struct CacheStoreTests {
-  /// The smallest store there is.
+  /// A minimal store.
   final class Dictionary: ResponseCache.Store {
     let contents = Shared<[String: Data]>([:])
 
@@ -17,7 +17,7 @@ import Testing
     func removeAll() { contents.withLock { $0.removeAll() } }
   }
 
-  /// A store of which each function waits until it is let go, whether its task is cancelled or not.
+  /// A store whose functions wait until its gate opens, even if their task is cancelled.
   final class Hanging: ResponseCache.Store {
     let gate = Gate()
 
@@ -33,7 +33,7 @@ import Testing
   struct Failing: ResponseCache.Store {
     struct Full: Error {}
 
-    /// Whether there is nothing, or that cannot be told.
+    /// Whether a lookup returns nil; otherwise it throws.
     let canRead: Bool
 
     func data(for key: String) throws -> Data? {
@@ -118,7 +118,7 @@ import Testing
 
     #expect(response.source == .network && response.text == "body ")
     #expect(reasons == ["the store of the cache did not answer lately"])
-    // It is left alone for five seconds, and then asked again.
+    // The cache skips the store for five seconds, then tries it again.
     clock.advance(by: .milliseconds(4999))
     #expect(try await client.get("http://a.test/x").source == .network)
     #expect(store.gate.arrivals == 1)
@@ -143,7 +143,7 @@ import Testing
     }
     #expect(transport.requests.count == 2)
 
-    // Who asks for it is told.
+    // Explicit cache operations report the error.
     await #expect(throws: Failing.Full.self) { try await client.cache.remove("http://a.test/x") }
     await #expect(throws: Failing.Full.self) { try await client.cache.removeAll() }
   }

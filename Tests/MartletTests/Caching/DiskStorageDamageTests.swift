@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-/// A file that is not what was stored is as good as none, and is removed.
+/// A damaged file counts as absent and is removed.
 @Suite struct DiskStorageDamageTests {
   private static let key = CacheKey.sample("a")
   private static let large = Data((0..<(1 << 20 | 77)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -16,7 +16,8 @@ import Testing
     return record
   }
 
-  /// Looks for a record whose file was damaged: nothing is found, the file is removed, and another can take its place.
+  /// Expects that a record with a damaged file is not found, that the file is removed, and that the key can be stored
+  /// again.
   private func expectAbsent(_ folder: ShelfFolder, _ shelf: DiskStorage, _ what: Comment) throws {
     #expect(try shelf.record(Self.key) == nil, what)
     #expect(folder.files.isEmpty, what)
@@ -46,7 +47,7 @@ import Testing
     let path = folder.file(Self.key)
     let bytes = try ShelfFolder.bytes(path)
 
-    // One bit of each octet, or all.
+    // Checks one bit of each octet, or every bit in stress runs.
     for bit in 0..<(bytes.count * 8) where Stress.isOn || bit % 8 == bit / 8 % 8 {
       var damaged = bytes
       damaged[bit / 8] ^= 1 << UInt8(bit % 8)
@@ -154,7 +155,7 @@ import Testing
   func `discards a record whose large body is damaged`(damage: String) throws {
     let folder = try ShelfFolder()
     let writer = folder.shelf()
-    // The one who has read the body before, and one who comes new.
+    // One storage has read the body before, the other is new.
     for shelf in [writer, folder.shelf()] {
       try shelf.store(CacheRecord(entry: Self.small().entry, body: .data(Self.large)), Self.key)
       #expect(try shelf.record(Self.key)?.bodyBytes == Self.large)

@@ -5,7 +5,7 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// What goes when there is too much, also of what other processes have stored.
+/// Eviction when the storage exceeds its limit, including records that other processes stored.
 @Suite struct DiskStorageLimitTests {
   private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -20,7 +20,7 @@ import Testing
     for number in 0..<10 {
       try folder.shelf(at: Self.start + Double(number)).store(.sample(body: Data(count: 10_000)), Self.key(number))
     }
-    // Two of them are used much later.
+    // Two records are used much later.
     for number in [0, 3] { _ = try folder.shelf(at: Self.start + 10_000).record(Self.key(number)) }
 
     let shelf = folder.shelf(limit: 80_000, at: Self.start + 20_000)
@@ -129,7 +129,7 @@ import Testing
     try shelf.store(.sample(body: Data(count: 10_000)), Self.key(10))
     #expect(shelf.usage().bytes <= 60_000)
 
-    // A use puts the time right.
+    // A lookup corrects the modification date.
     let left = try #require(try numbers(shelf, 0..<10).first)
     let time = try FileManager.default.attributesOfItem(atPath: folder.file(Self.key(left)))[.modificationDate] as? Date
     #expect(time == Self.start)

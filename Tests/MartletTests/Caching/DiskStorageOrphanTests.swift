@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-/// Files that no record speaks of: left by a process that was killed, or about to be spoken of by one that is not.
+/// Files without a record: left by a killed process, or about to be referenced by a running one.
 @Suite struct DiskStorageOrphanTests {
   private static let large = Data(repeating: 7, count: 2 << 20)
 
@@ -49,7 +49,7 @@ import Testing
     #expect(try folder.shelf(at: start + 5_000).record(.sample("0")) != nil)
 
     now.withLock { $0 += 6_000 }
-    // Too little for looking at more than a few of the folders.
+    // This exceeds the limit by too little to scan more than a few folders.
     try shelf.store(body(3_000), .sample("last"))
 
     #expect(try shelf.record(.sample("0")) != nil)

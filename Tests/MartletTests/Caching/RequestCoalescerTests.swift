@@ -6,7 +6,7 @@ import Testing
 
 @testable import Martlet
 
-/// Who asks, and who waits for the answer of somebody else.
+/// Which request leads, and which requests wait for its response.
 @Suite(.hangLimit) struct RequestCoalescerTests {
   private let flights = RequestCoalescer()
 
@@ -46,7 +46,7 @@ import Testing
     first?.end(.stored)
     let second = try #require(lead("a"))
 
-    // It says once more that it has ended.
+    // Releasing the first lease ends it a second time.
     first = nil
 
     #expect(waits("a"))

@@ -3,17 +3,19 @@ import TestSupport
 
 @testable import Martlet
 
-/// A folder for shelves, removed with its last reference.
+/// A folder for disk storages, removed with its last reference.
 final class ShelfFolder: Sendable {
   private let folder: TemporaryFolder
   var path: String { folder.url.path }
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// Where the shelves are: a folder that does not exist at first.
+  /// The path of the storages: a folder that does not exist at first.
   var store: String { path + "/store" }
 
-  /// A shelf there; by default the time is that of the file system, which dates what is being written.
+  /// Creates a storage there.
+  ///
+  /// The default date is the current time, because the file system dates new files with it.
   func shelf(limit: Int64 = 64 << 20, at date: Date = Date()) -> DiskStorage {
     DiskStorage(path: store, limit: limit) { date }
   }
@@ -27,12 +29,12 @@ final class ShelfFolder: Sendable {
 
   func file(_ key: CacheKey) -> String { "\(store)/\(key.digest.prefix(2))/\(key.digest)" }
 
-  /// The file of a large body.
+  /// The path of a large body's file.
   func body(_ key: CacheKey) -> String? { files.first { $0.contains(key.digest + "-") }.map { "\(store)/\($0)" } }
 
   static func bytes(_ path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path))) }
 
-  /// Puts bytes into a file as it is, without a new one.
+  /// Overwrites the bytes of an existing file in place.
   static func overwrite(_ path: String, _ bytes: [UInt8]) throws {
     let handle = try FileHandle(forWritingTo: URL(filePath: path))
     try handle.truncate(atOffset: 0)
@@ -54,7 +56,7 @@ extension CacheKey {
 }
 
 extension CacheRecord {
-  /// A record of which everything that may be absent is there.
+  /// A record that contains every optional part.
   static func sample(_ name: String = "a", body: Data = Data("body".utf8)) -> CacheRecord {
     let entry = CacheEntry(
       status: 206, reasonPhrase: "Partial Content",
@@ -67,7 +69,7 @@ extension CacheRecord {
       body: .data(body))
   }
 
-  /// The bytes of the body, wherever they are.
+  /// The bytes of the body, whether in memory or in a file.
   var bodyBytes: Data? {
     switch body {
     case .data(let data): data

@@ -52,8 +52,10 @@ import Testing
     #expect(CacheRecordCoding.encode(CacheRecord(body: sink.finish()), Self.key) == nil)
   }
 
-  /// Version 1 does not say what vouched for a record, version 2 kept digests of encoded bodies with decoded ones, and
-  /// version 3 has another head.
+  /// Earlier versions have other contents.
+  ///
+  /// Version 1 does not record how a response was validated. Version 2 stored the digests of encoded bodies with
+  /// decoded bodies. Version 3 has a different head.
   @Test(arguments: [1, 2, 3, 5] as [UInt8]) func `does not decode a record of another version`(version: UInt8) throws {
     var data = try #require(CacheRecordCoding.encode(.sample(), Self.key))
     #expect(data[8] == 4)
@@ -87,7 +89,7 @@ import Testing
     #expect(CacheRecordCoding.decode(data) != nil)
   }
 
-  /// The checksums are right here, so that all of what reads the head is reached.
+  /// The checksums are correct in this test, so the whole head parser is reached.
   @Test func `decodes or rejects damaged heads without trapping`() throws {
     var random = SeededGenerator(seed: 5)
     let head = CacheRecordCoding.head(.sample(), Self.key)
@@ -109,11 +111,11 @@ import Testing
       guard let found = bytes.withUnsafeBytes({ CacheRecordCoding.decodeHead($0, header) }) else { continue }
       read += 1
       let count = found.record.entry?.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } ?? 0
-      // What is not UTF-8 becomes longer, at most threefold.
+      // Bytes that are not UTF-8 become longer, at most threefold.
       #expect(count <= bytes.count * 3)
     }
 
-    // Neither were all refused nor all read.
+    // Some heads must be rejected and some decoded.
     #expect((1..<20_000).contains(read))
   }
 
@@ -149,7 +151,7 @@ import Testing
     }
   }
 
-  // MARK: The checksum
+  // MARK: Checksum
 
   @Test func `the checksum does not depend on how the bytes are split`() {
     var random = SeededGenerator(seed: 1)
@@ -174,7 +176,7 @@ import Testing
     #expect(Set(sums).count == 200)
   }
 
-  /// What is stored stays readable: another checksum needs another version.
+  /// Stored records must stay readable: a different checksum requires a new version.
   @Test func `the checksum of a known text has not changed`() {
     let sum = Array("The quick brown fox jumps over the lazy dog".utf8).withUnsafeBytes { RecordChecksum.of($0) }
 

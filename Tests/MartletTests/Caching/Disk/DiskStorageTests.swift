@@ -138,7 +138,7 @@ import Testing
     #expect(folder.files.count == 2)
     try shelf.store(.sample(), .sample("a"))
     #expect(folder.files.count == 1)
-    // Who has it open can read it to its end.
+    // A reader that has the old file open can still read it to the end.
     guard case .file(let file) = open else { return }
     #expect(try file.read(from: 0, count: Self.large.count) == Self.large)
   }
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  // MARK: Trouble
+  // MARK: Unusable folders
 
   @Test func `creates its folder again after it was deleted or moved`() throws {
     let folder = try ShelfFolder()
@@ -193,7 +193,7 @@ import Testing
       #expect(try folder.shelf().record(.sample("a")) != nil)
       #expect(shelf.usage().records == 1)
     }
-    // What has moved elsewhere is no longer the store.
+    // A folder that was moved away is no longer the storage.
     try FileManager.default.moveItem(atPath: folder.store, toPath: folder.path + "/moved")
     try shelf.store(.sample(), .sample("c"))
     #expect(try folder.shelf().record(.sample("c")) != nil)
@@ -210,7 +210,7 @@ import Testing
     #expect(try ShelfFolder.attribute(folder.path + "/x", .posixPermissions) == 0o700)
   }
 
-  /// Nothing is forbidden to the system's administrator.
+  /// Root can write to read-only folders, so that case is skipped for root.
   static let troubles = ["file", "link", "open to others", "below a file"] + (geteuid() == 0 ? [] : ["unwritable"])
 
   @Test(arguments: troubles)
