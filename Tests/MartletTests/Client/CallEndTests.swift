@@ -6,7 +6,7 @@ import Testing
 
 @testable import Martlet
 
-/// What a call does at its end, and what it does no more after it.
+/// How a call ends, and what its end does to callbacks and waiting tasks.
 @Suite(.hangLimit) struct CallEndTests {
   private func call(_ client: HTTPClient) throws -> Call {
     try client.core.begin(.get("https://a.test/"), options: RequestOptions(), isManaged: true, isHeld: true)
@@ -44,7 +44,7 @@ import Testing
     let result = Promise<Int>()
     let cancelled = Task { try await result.value() }
     let other = Task { try await result.value() }
-    // Both wait when this goes on, as all are on one actor.
+    // Both tasks wait after the yield, because all of them run on the main actor.
     await Task.yield()
 
     cancelled.cancel()

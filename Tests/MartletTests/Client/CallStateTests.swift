@@ -5,14 +5,14 @@ import Testing
 
 @testable import Martlet
 
-/// What a handle says of its request while it runs.
+/// The state that a handle reports while its request runs.
 @Suite(.hangLimit) struct CallStateTests {
-  /// What is to happen to a request.
+  /// A random scenario for one request.
   private struct Plan {
     enum Cancel {
-      /// When the server has it.
+      /// When the request reaches the server.
       case atServer
-      /// By another task, after so many turns.
+      /// From another task, after this many yields.
       case after(Int)
     }
 
@@ -71,7 +71,7 @@ import Testing
       }
       _ = try? await handle.value
       await canceller?.value
-      // Nothing that comes later is another end.
+      // Later calls must not end the request a second time.
       handle.cancel()
       handle.retry().cancel()
       var events: [String] = []

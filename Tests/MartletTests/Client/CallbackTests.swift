@@ -5,9 +5,9 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The block style: order, actor, silence.
+/// Callbacks: their order, their actor, and no calls after cancellation.
 @Suite(.hangLimit) struct CallbackTests {
-  /// State that is not Sendable, as a closure of an application has it.
+  /// State that is not Sendable, as applications capture it in closures.
   final class Box { var values: [String] = [] }
 
   @MainActor @Test func `calls onStart and then onSuccess on the main actor`() async throws {
@@ -231,7 +231,7 @@ import Testing
     let client = HTTPClient.stubbed(.text("x"))
     var calls = 0
     let handle = client.get("/", onSuccess: { _ in calls += 1 }, onError: { _ in calls += 1 })
-    // The main actor is kept from anything else, so the callback is due but cannot run.
+    // The main actor is blocked, so the callback is due but cannot run.
     Self.blockThread { _ = try? await handle.value }
     #expect(!handle.isAlive)
 
@@ -241,7 +241,7 @@ import Testing
     #expect(calls == 0)
   }
 
-  /// Keeps this thread, which is not one of those that tasks share, until some work is done.
+  /// Blocks this thread, which is not in the cooperative pool, until the work is done.
   private static func blockThread(until work: @escaping @Sendable () async -> Void) {
     let isDone = DispatchSemaphore(value: 0)
     Task.detached {

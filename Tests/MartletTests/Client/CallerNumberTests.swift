@@ -8,7 +8,7 @@ import Testing
 @testable import MartletHAR
 @testable import MartletOutbox
 
-/// The numbers of callers, at their ends: a result or an error, never a trap or an endless loop.
+/// Extreme numbers from callers produce a result or an error, never a trap or an endless loop.
 @Suite(.hangLimit) struct CallerNumberTests {
   struct Number: Sendable, CustomTestStringConvertible {
     let text: String
@@ -45,7 +45,7 @@ import Testing
 
   /// A client whose clock skips each delay, however long.
   ///
-  /// The client is an hour old: sums with the time of a new client, which is 0, would not overflow.
+  /// The clock starts at one hour, because sums with 0, the time of a new client, would not overflow.
   private static func stubbed(
     _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
   ) -> HTTPClient {
@@ -55,7 +55,7 @@ import Testing
     return client
   }
 
-  /// A setting of a client.
+  /// Tries a client setting.
   private static func setting(_ change: @escaping @Sendable (inout HTTPClient.Configuration, Number) -> Void) -> Try {
     { number in
       let client = client { change(&$0, number) }
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// A member of an entry, which is written and read again.
+  /// Tries a member of a HAR entry, which is written and read back.
   private static func entry(_ change: @escaping @Sendable (inout HAREntry, Number) -> Void) -> Try {
     { number in
       var file = HARFile()
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// An option of a request.
+  /// Tries a request option.
   private static func option(
     _ status: HTTPStatus = .ok, _ change: @escaping @Sendable (inout RequestOptions, Number) -> Void
   ) -> Try {
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// A setting of the connections, as the engine gets it.
+  /// Tries a connection setting, as passed to the engine.
   private static func transport(_ change: @escaping @Sendable (inout TransportSettings, Number) -> Void) -> Try {
     { number in
       var settings = TransportSettings()
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// A way to read a body.
+  /// Tries a way to read a body.
   private static func reading(_ read: @escaping @Sendable (StreamedResponse, Number) async throws -> Void) -> Try {
     { number in try await client().stream(.get("https://a.test/")) { try await read($0, number) } }
   }
@@ -111,7 +111,7 @@ import Testing
     option(.tooManyRequests) { $0.rate = change($1) }
   }
 
-  /// A delay between the attempts of a request that fails.
+  /// Tries a delay between the attempts of a failing request.
   private static func retry(_ policy: @escaping @Sendable (Number) -> RetryPolicy) -> Try {
     option(.serviceUnavailable) { options, number in
       options.retry = policy(number)
@@ -411,7 +411,7 @@ import Testing
     "TransportSettings.maximumRequestsPerHost": transport { $0.maximumRequestsPerHost = $1.int },
   ]
 
-  /// Symbols, or types with a dot at the end, whose numbers the library does not calculate with.
+  /// Symbols, or types with a trailing dot, whose numbers the library never calculates with.
   private static let excused = [
     "ActivityMonitor.": "a report of the library, except indicator(hideAfter:)",
     "AuthenticationChallenge.previousFailures": "a report of the library", "Explanation.": "a report of the library",
@@ -453,7 +453,7 @@ import Testing
     #expect(Self.tries.keys.filter { !names.contains($0) }.isEmpty, "no longer public")
   }
 
-  /// The variables and functions that take a number.
+  /// Returns the variables and functions that take a number.
   private static func names(of page: String) -> Set<String> {
     var names: Set<String> = []
     for line in page.split(separator: "\n") {

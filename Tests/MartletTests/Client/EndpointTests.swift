@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.hangLimit) struct EndpointTests {
-  // MARK: What is sent
+  // MARK: Requests
 
   // W1, W2, W14
   @Test func `an endpoint with only an output and a target sends a GET`() async throws {
@@ -102,7 +102,7 @@ import Testing
     #expect(text == "no")
   }
 
-  // MARK: What comes back
+  // MARK: Responses
 
   // W7
   @Test func `decodes outputs of type Data, String, Void and HTTPResponse`() async throws {
@@ -131,7 +131,7 @@ import Testing
     #expect(try await client.start(Everything()).value.text == #""é""#)
   }
 
-  // W7: parsing must not load the actor that asks.
+  // W7: parsing must not block the caller's actor.
   @MainActor @Test func `decodes off the main actor`() async throws {
     struct Watched: Endpoint {
       typealias Output = String
@@ -144,7 +144,7 @@ import Testing
         return response.text
       }
 
-      /// The main actor runs on the main queue, and nothing else does.
+      /// Records whether this code runs on the main queue, which only the main actor uses.
       func look() { isOnMainQueue.add(DispatchQueue.getSpecific(key: mainQueue) == true) }
     }
     let log = Log<Bool>()
@@ -269,7 +269,7 @@ import Testing
     _ = try await client.send(Large(length: 100), options: .onProgress { known.add($0) })
     _ = try await client.send(Large(), options: .onProgress { unknown.add($0) })
 
-    // What comes within 50 ms is told together.
+    // Progress within 50 ms is reported together.
     #expect(known.elements.map(\.fraction) == [0.25, 1])
     #expect(unknown.elements.map(\.fraction) == [nil, 1])
     #expect(unknown.elements.map(\.received) == [25, 100])

@@ -196,7 +196,7 @@ import Testing
 
     let gate = Gate()
     let draining = Task {
-      // Which ends with the task, too.
+      // The gate also opens when its task is cancelled.
       await gate.pass()
       await client.drain(timeout: .seconds(50))
     }

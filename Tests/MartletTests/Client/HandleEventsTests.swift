@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// The blocks and selectors of ASIHTTPRequest, as closures and events.
+/// Closures and events that replace the blocks and selectors of ASIHTTPRequest.
 @Suite(.hangLimit) struct HandleEventsTests {
   // S8, S134: testBlocks
   @MainActor @Test func `events, progress and callbacks cover the block callbacks of ASIHTTPRequest`() async throws {
@@ -42,7 +42,7 @@ import Testing
     #expect(moved.elements.last?.received == 6 && moved.elements.last?.expectedToReceive == 6)
     await client.waitUntilEmpty()
     #expect(calls == ["started", "finished answer"])
-    // The block for data that comes is a stream.
+    // A stream replaces the block that receives data.
     let data = try await client.stream(.put("/a", body: .text("body"))) { try await $0.body.collect(upTo: 100) }
     #expect(data == Data("answer".utf8))
   }

@@ -4,9 +4,9 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The table of lifetimes: who keeps a request alive, and what ends it.
+/// The table of lifetimes: what keeps a request alive, and what ends it.
 @Suite(.hangLimit) struct LifetimeTests {
-  /// A client whose server never answers; tells which exchanges begin, and which are ended.
+  /// A client whose server never responds; it logs which exchanges begin and which end.
   private static func hanging(begun: Log<String> = Log(), ended: Log<String> = Log()) -> HTTPClient {
     HTTPClient.stubbed(
       StubTransport { request in

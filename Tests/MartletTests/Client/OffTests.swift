@@ -5,9 +5,9 @@ import Testing
 
 @testable import Martlet
 
-/// "Off" is off, also where the property is optional: no name for it is one of `Optional`'s.
+/// `.off` turns a feature off even for optional properties, because it never means `Optional.none`.
 @Suite(.hangLimit) struct OffTests {
-  /// Sends twice, each time with a redirect, a cookie and a failure on the way.
+  /// Sends a page twice, then a request that is redirected and a request that fails.
   private static func requests(_ options: RequestOptions) async throws -> [HTTPRequest] {
     let transport = StubTransport { request in
       switch request.url?.path {

@@ -5,17 +5,17 @@ import Testing
 
 @testable import Martlet
 
-/// Every call ends once, whatever comes together.
+/// Every call ends once, even if several causes coincide.
 @Suite(.hangLimit) struct OneEndTests {
-  /// What happens to the calls of one round, in random order and from several tasks.
+  /// The actions on the calls of one round, in random order and from several tasks.
   enum Action: CaseIterable, Sendable {
     case finish, fail, cancel, cancelAll, timeout, endScope, dropClient, dropHandle
   }
 
-  /// What a call came to.
+  /// How a call ended.
   enum End: Sendable { case succeeded, failed, cancelled }
 
-  /// What is heard of the three calls of one round: one is awaited, one has callbacks, one is of a scope.
+  /// The recorded ends of a round's three calls: one is awaited, one has callbacks, one belongs to a scope.
   private struct Heard: Sendable {
     let awaited = Log<End>()
     let scoped = Log<End>()
@@ -23,12 +23,12 @@ import Testing
     let managedEvents = Log<End>()
     let callbacks = Log<End>()
     let callbacksAfterCancel = Log<End>()
-    /// Those of the first four that will hear nothing more.
+    /// Counts the finished observers, of which there are four.
     let done = Log<Bool>()
-    /// The calls that nothing works on any more, so that nothing can end them again.
+    /// Counts the released calls: no code refers to them, so they cannot end again.
     let released = Log<Bool>()
 
-    /// Options by which the release of a call is heard.
+    /// Returns options that record when their call is released.
     func options() -> RequestOptions {
       let signal = ReleaseSignal { [released] in released.add(true) }
       return .onProgress { _ in withExtendedLifetime(signal) {} }
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  /// Plays one round, and returns what was wrong with it.
+  /// Runs one round and returns its faults.
   private static func faults(_ seed: UInt64) async -> [String] {
     var generator = SeededGenerator(seed: seed)
     let actions = Array(Action.allCases.shuffled(using: &generator).prefix(Int.random(in: 1...4, using: &generator)))
@@ -91,12 +91,12 @@ import Testing
     expect(heard.done.count == 4 && heard.released.count == 3, "not all came to their end")
     expect([managed.count, scoped.count, awaited.count] == [1, 1, 1], "ends \(managed) \(scoped) \(awaited)")
     expect(heard.scopedEvents.elements == scoped, "events \(heard.scopedEvents.elements), but \(scoped)")
-    // The client counts the ends by itself.
+    // The client counts the ends independently.
     let counted = [totals.started, totals.succeeded, totals.failed, totals.cancelled]
     let told = [3] + [End.succeeded, .failed, .cancelled].map { end in ends.count { $0 == end } }
     expect(counted == told, "counted \(counted), told \(told)")
     expect(core.entryCount == 0, "\(core.entryCount) are left")
-    // The end is called back, but for a cancellation; nothing is, once somebody has cancelled.
+    // Callbacks report the end unless it is a cancellation. After a cancel, no callback runs.
     let isSilent = managed == [.cancelled]
     let maySilence = actions.contains(.cancel) || actions.contains(.cancelAll)
     expect(callbacks == (isSilent ? [] : managed) || maySilence && callbacks.isEmpty, "callbacks \(callbacks)")
@@ -104,7 +104,7 @@ import Testing
     return faults
   }
 
-  /// Starts the calls, does all to them, and lets them end.
+  /// Starts the calls, runs all actions and lets the calls end.
   private static func play(_ actions: [Action], inParallel: Bool, _ heard: Heard) async -> ClientCore {
     let program = await Program(heard)
     await withTaskGroup(of: Void.self) { group in
@@ -116,7 +116,7 @@ import Testing
     return program.core
   }
 
-  /// Starts the calls, and keeps what they belong to until it lets go of it.
+  /// Starts the calls and retains their client, scope and handle until an action drops them.
   private final class Program: Sendable {
     let core: ClientCore
     private let clock = TestClock(advancing: .manually)
@@ -149,7 +149,7 @@ import Testing
       handle = Shared(managed)
     }
 
-    /// The answer to what has none yet.
+    /// Responds to the calls that have no response yet.
     func answer(_ result: Result<StubResponse, any Error>) { for number in 0..<3 { board.resolve(number, result) } }
 
     func run(_ action: Action) async {
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  /// Whose callbacks are counted, and among them those after its own cancel.
+  /// Counts its callbacks, and separately those after it cancelled the request.
   private actor Screen {
     private let heard: Heard
     private var isCancelled = false

@@ -9,12 +9,12 @@ import Testing
 @Suite(.hangLimit) struct OptionsTests {
   enum Level: Int, CaseIterable, Sendable { case global, client, scope, endpoint, request }
 
-  /// A field, with two values that can be told apart.
+  /// A field with two distinguishable values.
   struct Field: Sendable, CustomTestStringConvertible {
     let testDescription: String
     /// Sets the value with this number, 1 or 2.
     let set: @Sendable (inout RequestOptions, Int) -> Void
-    /// The number of the value in force; 0 for the default.
+    /// Returns the number of the effective value; 0 for the default.
     let get: @Sendable (RequestOptions) -> Int
   }
 
@@ -39,14 +39,14 @@ import Testing
         get: {
           let limit = ResolvedOptions($0).timeouts[keyPath: value]
           if limit == .seconds(1001) { return 1 }
-          // Unset and none are the same for the first byte.
+          // For the first byte, an unset limit and no limit are the same.
           if case .inherited = $0.timeout[keyPath: path] { return 0 }
           return limit == nil ? 2 : -1
         }),
     ]
   }
 
-  /// An option of which the library compares values.
+  /// An option with equatable values.
   private static func option<Value: Equatable>(
     _ path: any WritableKeyPath<RequestOptions, Value?> & Sendable, _ one: Value, _ two: Value
   ) -> Field where Value: Sendable {
@@ -55,7 +55,7 @@ import Testing
       get: { $0[keyPath: path] == one ? 1 : $0[keyPath: path] == two ? 2 : 0 })
   }
 
-  /// An option whose values are told apart by their text.
+  /// An option whose values are compared by their descriptions.
   private static func option<Value: Sendable>(
     _ path: any WritableKeyPath<RequestOptions, Value?> & Sendable, text one: Value, _ two: Value
   ) -> Field {
@@ -64,7 +64,7 @@ import Testing
       get: { ["\(one)", "\(two)"].firstIndex(of: $0[keyPath: path].map { "\($0)" } ?? "").map { $0 + 1 } ?? 0 })
   }
 
-  /// One for each property of the options: a new one is added here.
+  /// One field for each property of the options; add new properties here.
   private static let properties = [
     option(\.retry, text: .timeouts(1), .timeouts(2)), option(\.isIdempotent, true, false),
     option(\.hedging, .after(.seconds(1)), .after(.seconds(2))), option(\.rate, .perSecond(1), .perSecond(2)),
@@ -98,7 +98,7 @@ import Testing
 
   static let fields = properties + limits.dropFirst()
 
-  /// Where a progress closure says which one it is.
+  /// The log in which a progress closure records its number.
   @TaskLocal private static var reported: Log<Int>?
 
   struct Probe: Endpoint {
@@ -107,17 +107,17 @@ import Testing
     var target: RequestTarget { "http://example.test/" }
   }
 
-  /// Sends one request with options at some levels, and returns those that arrived.
+  /// Sends one request with options at some levels and returns the options that the transport received.
   private static func arrived(_ levels: [Level: RequestOptions]) async throws -> RequestOptions {
     let seen = Log<RequestOptions>()
     var configuration = HTTPClient.Configuration()
-    // The origin of a client's credential.
+    // The base URL is the origin of the client's credential.
     configuration.baseURL = "http://example.test"
     configuration.transport = StubTransport(withContext: { _, context in
       seen.add(context.options)
       return .text("x")
     })
-    // The limits here are not to pass, however slow the machine.
+    // With a manual clock, no limit expires, however slow the machine is.
     configuration.clock = TestClock(advancing: .manually)
     // A client starts from a copy of the global default.
     configuration.options = levels[.global] ?? RequestOptions()
@@ -128,7 +128,7 @@ import Testing
     case (let scope?, let endpoint?):
       let scope = RequestScope(client: client, options: scope)
       _ = try await scope.start(Probe(options: endpoint)).value
-      // A scope that goes away ends its requests.
+      // A scope cancels its requests when it is released.
       withExtendedLifetime(scope) {}
     case (let scope?, nil):
       let scope = RequestScope(client: client, options: scope)
@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test(arguments: fields.indices) func `overriding one field does not affect the others`(index: Int) async throws {
-    // The first of the two fields of each limit is enough.
+    // Each limit has two fields; the first is enough.
     let others = Self.fields.indices.filter {
       $0 != index && !Self.fields[$0].testDescription.hasSuffix("nil")
         && Self.fields[index].testDescription != Self.fields[$0].testDescription + " nil"
@@ -251,7 +251,7 @@ import Testing
       return .text("x")
     })
     let before = HTTPClient.stubbed(transport)
-    // A key that only this test knows: other tests make clients at the same time.
+    // Only this test uses the key, because other tests create clients at the same time.
     HTTPClient.Configuration.default.options[GlobalKey.self] = "global"
     let after = HTTPClient.stubbed(transport)
     HTTPClient.Configuration.default.options[GlobalKey.self] = nil
@@ -298,7 +298,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  /// One with each property.
+  /// One set of options for each property.
   private static let chosen = properties.map { property in RequestOptions { property.set(&$0, 1) } }
 
   @Test func `are empty only if no field is set`() {

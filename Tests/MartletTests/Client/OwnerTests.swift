@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// Callbacks that belong to an object, which may go at any time.
+/// Callbacks that belong to an object, which may be released at any time.
 @Suite(.hangLimit) struct OwnerTests {
   private final class Owner: Sendable {
     let number: Int
@@ -20,7 +20,7 @@ import Testing
         await gate.pass()
         return request.url?.path() == "/bad" ? .status(500) : .text("x")
       })
-    // It belongs to somebody who stays.
+    // The scope outlives the owner.
     let scope = RequestScope(client: client)
     let calls = Log<Int>()
     var owner: Owner? = Owner(1)

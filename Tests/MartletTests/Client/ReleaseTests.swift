@@ -6,9 +6,9 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// Whatever a client was used for, nothing keeps it when that is over and nobody has it any more.
+/// After any use has ended, an unreferenced client is released.
 @Suite(.hangLimit) struct ReleaseTests {
-  /// A use of a client, to its end.
+  /// A complete use of a client.
   struct Use: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let run: @Sendable (HTTPClient) async throws -> Void
@@ -96,7 +96,7 @@ import Testing
     Use("a derived client") { _ = try await $0.derived { $0.headers["X"] = "y" }.get("/text") },
   ]
 
-  /// A server of everything above, which holds a signal.
+  /// A server for all uses above; its closure retains a signal.
   private static func transport(_ signal: ReleaseSignal) -> StubTransport {
     let failures = Locked(0)
     return StubTransport { request in

@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 @testable import MartletOutbox
 
-/// Waits that depend on an object end, or their work continues, when the object's last owner releases it.
+/// When an object's last owner releases it, waits that depend on the object end or their work continues.
 @Suite(.hangLimit) struct ReleasedOwnersTests {
   private struct Ping: Endpoint {
     typealias Output = String
@@ -172,7 +172,7 @@ import Testing
     crowd.open()
 
     _ = try await handle?.value
-    // The handle can repeat its request, so it refers to the client.
+    // The handle can repeat its request, so it retains the client.
     handle = nil
     await reading.value
     #expect(seen.elements == [false, true, false])
@@ -196,7 +196,7 @@ import Testing
 
 private struct UnexpectedEvent: Error {}
 
-/// Middleware that holds a signal.
+/// Middleware that retains a signal.
 private struct Visited: Middleware {
   let signal: ReleaseSignal?
 

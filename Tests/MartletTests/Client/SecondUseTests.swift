@@ -7,11 +7,11 @@ import Testing
 @testable import MartletHAR
 @testable import MartletBase
 
-/// An object for one use either works the second time, or reports a typed error.
+/// A single-use object either works the second time or reports a typed error.
 ///
-/// `ResponseBodyReaderTests` covers bodies of responses, `HTTPBodyStreamTests` those of requests.
+/// `ResponseBodyReaderTests` covers response bodies, `HTTPBodyStreamTests` request bodies.
 @Suite(.hangLimit) struct SecondUseTests {
-  /// Keeps what `next` sends, and the request.
+  /// Keeps `next` and the request.
   private final class Keeping: Middleware {
     let kept = Locked<(next: MiddlewareNext, request: HTTPRequest)?>(nil)
 
@@ -51,7 +51,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  /// Answers itself, while a task waits for what `next` returns.
+  /// Returns its own response while a task still waits for the result of `next`.
   private final class Leaving: Middleware {
     let gate: Gate
     let left = Locked<Task<StreamedResponse, any Error>?>(nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// Whatever the program's own code throws is an error of its request, and of nothing else.
+/// An error from the program's code fails only its own request.
 @Suite(.hangLimit) struct ThrowingClosureTests {
   struct Own: Error {}
 
@@ -22,10 +22,10 @@ import Testing
     func recover(from error: HTTPError) throws -> String { throw Own() }
   }
 
-  /// Code of the program that throws.
+  /// A place where the program's code throws.
   struct Place: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// The kind that it is told as, with the error itself underneath; `nil` if it passes unchanged.
+    /// The kind of the HTTPError that wraps the error; `nil` if the error passes unchanged.
     var kind: HTTPError.Kind?
     var configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
     var run: @Sendable (HTTPClient) async throws -> Void = { _ = try await $0.get("/x") }
@@ -93,7 +93,7 @@ import Testing
       #expect(error is Own, "\(error)")
     }
     await client.waitUntilEmpty()
-    // The program goes on, and so does its client.
+    // The client still works.
     let other = client.derived {
       $0.transport = Self.transport
       $0.middleware = []

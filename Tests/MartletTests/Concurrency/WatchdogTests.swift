@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct WatchdogTests {
-  /// Looks at one limit after the other and notes when.
+  /// Checks one limit after the other and logs the times.
   fileprivate final class Probe: Watched {
     let name: Int
     let place = SlotIndex()
@@ -48,7 +48,7 @@ import Testing
     watchdog.watch(Probe(name, limits, log), next: first)
   }
 
-  /// Moves the time, and waits until so many looks are noted, and the timer is set again if anything is left.
+  /// Advances the clock, then waits until `count` checks are logged and, if any limits remain, the timer is set again.
   private func advance(by duration: Duration, expecting count: Int, leaving left: Int) async {
     await clock.wait(forSleepers: 1)
     clock.advance(by: duration)
@@ -57,7 +57,7 @@ import Testing
     if left > 0 { await clock.wait(forSleepers: 1) }
   }
 
-  /// How long it waits for what came meanwhile: as long as the standstill was, at most ``Watchdog/grace``.
+  /// The pause for delayed events is as long as the standstill, at most ``Watchdog/grace``.
   @Test(arguments: [
     (Duration.seconds(70), Watchdog.grace), (.milliseconds(300), .milliseconds(300)), (.milliseconds(40), .zero),
   ])
@@ -202,7 +202,7 @@ import Testing
     let isFirst = Locked(true)
     let looks = Log<Int>()
     let probe = Probe(1, [.seconds(2), .seconds(50)], log) { probe in
-      // As when an exchange enters its next phase on another thread.
+      // This happens when an exchange enters its next phase on another thread.
       let isFirst = isFirst.withLock { first in
         defer { first = false }
         return first

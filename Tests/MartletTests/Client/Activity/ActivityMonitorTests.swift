@@ -10,7 +10,7 @@ import Testing
 
   private static let settings: ClientSetting = [.clock(TestClock(advancing: .manually)), .retry(.off)]
 
-  // MARK: The state now
+  // MARK: Current state
 
   @Test func `is idle at first`() {
     let now = HTTPClient.stubbed(StubTransport { _ in .text("x") }, Self.settings).activity.current
@@ -101,7 +101,7 @@ import Testing
     #expect(client.activity.current.totals.bytesSent == 500)
   }
 
-  // MARK: Foreign work
+  // MARK: Tracked work
 
   // C8
   @Test func `counts tracked work while it runs, even if it throws`() async throws {
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  // MARK: Waiting for the end
+  // MARK: Waiting for completion
 
   @Test func `waits until requests and tracked work have ended`() async throws {
     let gates = [Gate(), Gate()]
@@ -174,7 +174,7 @@ import Testing
     client.cancelAll()
   }
 
-  // MARK: The registry
+  // MARK: Registry
 
   // C12
   @Test(arguments: [1, 2, 3]) func `requests that end in any order leave no state behind`(seed: UInt64) async {

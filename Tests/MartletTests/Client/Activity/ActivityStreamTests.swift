@@ -6,12 +6,12 @@ import Testing
 
 @testable import Martlet
 
-/// `snapshots` and `indicator`, step by step on a clock that the test moves.
+/// `snapshots` and `indicator`, step by step, on a clock that the test advances.
 @Suite(.hangLimit) struct ActivityStreamTests {
-  // Who sleeps is counted.
+  // Timeouts and retries would add sleepers, which these tests count.
   private static let settings: ClientSetting = [.timeout(.unlimited), .retry(.off)]
 
-  /// Moves the time and waits until the streams sleep again.
+  /// Advances the clock and waits until the streams sleep again.
   private static func move(_ clock: TestClock, by duration: Duration, sleepers: Int = 1) async {
     clock.advance(by: duration)
     await clock.waitForSleepers(sleepers)
@@ -102,7 +102,7 @@ import Testing
     reading.cancel()
   }
 
-  // MARK: The indicator
+  // MARK: Indicator
 
   // C7
   @Test func `two requests in quick succession turn the indicator on and off once`() async throws {
@@ -208,7 +208,7 @@ import Testing
     reading.cancel()
   }
 
-  // MARK: Nobody listens
+  // MARK: Without listeners
 
   @Test func `does no work without listeners`() async throws {
     let client = HTTPClient.stubbed(

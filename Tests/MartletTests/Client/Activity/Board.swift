@@ -4,7 +4,7 @@ import MartletTesting
 
 @testable import MartletBase
 
-/// Answers that a test gives one by one.
+/// Responses that a test sends one by one.
 final class Board: Sendable {
   private struct State {
     var answers: [Int: Result<StubResponse, any Error>] = [:]
@@ -13,7 +13,7 @@ final class Board: Sendable {
 
   private let state = Locked(State())
 
-  /// Sets an answer; later ones are ignored.
+  /// Sets a response; later calls for the same number are ignored.
   func resolve(_ number: Int, _ answer: Result<StubResponse, any Error>) {
     let waiting = state.withLock { state in
       if state.answers[number] == nil { state.answers[number] = answer }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Martlet
 
-/// Waiting on a thread, for code without `async`.
+/// Blocking calls on a thread, for code without `async`.
 @Suite(.hangLimit) struct BlockingClientTests {
   private struct GetNumber: Endpoint {
     typealias Output = Int
     var target: RequestTarget { "http://example.test/number" }
   }
 
-  /// Runs something on a plain thread and waits for what it returns.
+  /// Runs work on a plain thread and returns its result.
   private static func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { continuation.resume(with: Result { try work() }) }

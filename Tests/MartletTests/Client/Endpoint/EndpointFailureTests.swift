@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// What an endpoint makes of responses and errors it does not want.
+/// How endpoints handle responses and errors that they do not accept.
 @Suite(.hangLimit) struct EndpointFailureTests {
   struct Refusal: Error, Equatable { var reason: String }
 

@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// What runs, asked and cancelled by endpoint type, tag and host.
+/// Running requests, found and cancelled by endpoint type, tag and host.
 @Suite(.hangLimit) struct EndpointRegistryTests {
   private static func hanging() -> HTTPClient { HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() }) }
 

@@ -4,11 +4,11 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// `all` and `results`: several requests of one type.
+/// `all` and `results`: several requests of the same type.
 @Suite(.hangLimit) struct ManyEndpointsTests {
   private static func items(_ count: Int) -> [Forge.GetItem] { (0..<count).map { Forge.GetItem(number: $0) } }
 
-  /// Answers the highest numbers first.
+  /// Responds in descending order of the numbers.
   private static func backwards(_ count: Int) -> StubTransport {
     let gates = (0..<count).map { _ in Gate() }
     return StubTransport { request in

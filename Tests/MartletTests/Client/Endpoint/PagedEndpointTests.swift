@@ -106,7 +106,7 @@ import Testing
     let reading = Task {
       for try await page in client.pages(of: GetPages()) { seen.add(page) }
     }
-    // The second page is asked for.
+    // Wait until the second page is requested.
     await client.wait { !seen.elements.isEmpty && client.activity.isInUse(GetPages.self) }
 
     reading.cancel()

@@ -7,7 +7,7 @@ enum Forge {
   struct User: Codable, Equatable, Sendable { var id = 1 }
   struct Item: Codable, Equatable, Sendable { var name: String }
 
-  /// The least that an endpoint is.
+  /// A minimal endpoint.
   struct GetUser: Endpoint {
     typealias Output = User
     var target: RequestTarget { "/user" }
@@ -24,13 +24,13 @@ enum Forge {
     var target: RequestTarget { "/news" }
   }
 
-  /// Each specialisation is a type of its own.
+  /// A generic endpoint: each specialization is a separate type.
   struct List<Element: Decodable & Sendable>: Endpoint {
     typealias Output = [Element]
     var target: RequestTarget { "/list" }
   }
 
-  /// Never answers; ends when it is cancelled.
+  /// Never responds; throws when its task is cancelled.
   static func hang() async throws -> StubResponse {
     let (stream, continuation) = AsyncStream<Never>.makeStream()
     for await _ in stream {}

@@ -72,7 +72,7 @@ import Testing
     let client = HTTPClient.stubbed(transport, clock: clock) {
       $0.deadlineHeader = .grpcTimeout(to: ["http://example.test"])
       $0.retry = .custom(attempts: 2) { _, _ in .milliseconds(500) }
-      // Not that of `Configuration.default`, which another test may have changed.
+      // This limit replaces that of `Configuration.default`, which another test may have changed.
       $0.timeout.total = .seconds(120)
     }
     try await withDeadline(.seconds(2), clock: clock) {

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Martlet
 
-/// What does not pass the gate sends no byte.
+/// A rejected request sends no bytes.
 @Suite(.hangLimit) struct RequestGateTests {
-  /// A way for a request's parts to get in.
+  /// The place where a request is changed.
   enum Way: CaseIterable, Sendable { case request, client, middleware, exchangeMiddleware, redirect }
 
-  /// Sends a request with something changed, and tells whether it got through.
+  /// Sends a request with a change and returns whether the transport received it.
   private static func passes(
     _ way: Way = .request, _ change: @escaping @Sendable (inout HTTPRequest) -> Void
   ) async -> Bool {
@@ -224,7 +224,7 @@ import Testing
     #expect(HTTPBody.file(link).length == nil)
   }
 
-  // MARK: What the gate adds
+  // MARK: Defaults and targets
 
   @Test(arguments: [Way.request, .middleware, .exchangeMiddleware])
   func `rejects a HEAD request with a body`(way: Way) async {
