@@ -3,9 +3,9 @@ import Testing
 
 @testable import Martlet
 
-/// Programs with and without Foundation decode the same text.
+/// Programs with and without Foundation must decode the same text.
 @Suite struct CharsetTests {
-  /// The numbers are those of `CFStringEncodings`.
+  /// The numbers come from `CFStringEncodings`.
   private static let singleOctets: [(name: String, coreFoundation: UInt)] =
     [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16].map { ("ISO-8859-\($0)", 0x0200 + $0) }
     + [0x0501, 0x0502, 0x0500, 0x0503, 0x0504, 0x0505, 0x0506, 0x0507, 0x0508].enumerated().map {
@@ -26,7 +26,7 @@ import Testing
     #expect(SingleOctetCharset.decode([], name)?.isEmpty == true)
   }
 
-  /// Without Foundation's scalars of Apple's corporate use area, which stand for octets without a meaning.
+  /// Returns nil for text with scalars of Apple's corporate use area: Foundation uses them for undefined octets.
   private static func known(_ text: String?) -> String? {
     text?.unicodeScalars.contains { 0xF860...0xF8FE ~= $0.value } == true ? nil : text
   }
@@ -39,7 +39,7 @@ import Testing
       (.big5, String.Encoding(rawValue: 0x8000_0A06)), (.koreanEUC, String.Encoding(rawValue: 0x8000_0422)),
     ]
 
-    /// Some systems have few converters.
+    /// Some systems provide only a few converters.
     private static var hasIconv: Bool { pairs.allSatisfy { $0.0.decodeWithIconv(Data()) != nil } }
 
     @Test(.enabled(if: hasIconv), arguments: pairs)
@@ -51,7 +51,7 @@ import Testing
           let expected = Self.scalars(Self.known(String(data: octets, encoding: encoding)))
           let found = Self.scalars(charset.decodeWithIconv(octets))
           guard found != expected else { continue }
-          // Foundation has scalars for private use where Unicode had no character yet, and U+001A for 0x7F.
+          // For unassigned code points, Foundation returns private-use scalars, and U+001A for 0x7F.
           let isUnassigned = (found + expected).contains {
             $0.properties.generalCategory == .privateUse || $0 == "\u{1A}"
           }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// What a caller may set of the fields that steer a connection, and how much of everything.
+/// Which connection fields a caller may set, and the limits on the size of fields and URLs.
 @Suite(.hangLimit) struct FieldRulesTests {
   private static func problem(_ headers: HTTPHeaders) -> String? {
     do {
@@ -90,7 +90,7 @@ import Testing
     #expect(Self.problem(fields(1000)) == nil)
     #expect(Self.problem(fields(1001)) == "the request has 1001 header fields; at most 1000 are sent")
 
-    // The name, a colon, a blank and the end of the line.
+    // The other five bytes are the name, the colon, the space and the line ending.
     let value = String(repeating: "s", count: (256 << 10) - 5)
     #expect(Self.problem(["A": value]) == nil)
     let problem = Self.problem(["A": value + "s"])

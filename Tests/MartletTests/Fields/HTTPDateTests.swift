@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func `formats distantPast and distantFuture`() {
-    // The first day of the year 1 by the Julian calendar.
+    // January 1 of the year 1 in the Julian calendar.
     #expect(HTTPDate(.distantPast).description == "Sat, 30 Dec 0000 00:00:00 GMT")
     #expect(HTTPDate(.distantFuture).description == "Mon, 01 Jan 4001 00:00:00 GMT")
   }
@@ -150,7 +150,7 @@ import Testing
       let isLeap = year % 400 == 0 || (year % 4 == 0 && year % 100 != 0)
       for (month, length) in lengths.enumerated() {
         let count = length + (month == 1 && isLeap ? 1 : 0)
-        // The last day of each month: the one that goes wrong.
+        // The last day of a month is the most error-prone.
         day += Int64(count)
         guard year % 37 == 0 || year % 100 == 0 else { continue }
         let number = String(year)

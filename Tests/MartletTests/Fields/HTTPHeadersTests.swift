@@ -196,7 +196,7 @@ import Testing
   }
 }
 
-/// What headers do, written as plainly as possible.
+/// A simple reference implementation of header fields.
 private struct HeadersModel {
   var pairs: [(String, String)] = []
 

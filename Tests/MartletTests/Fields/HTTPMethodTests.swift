@@ -21,7 +21,7 @@ import Testing
     #expect(method.isValid)
   }
 
-  /// The IANA registry of HTTP methods: those that are safe, and those that are only idempotent.
+  /// The IANA registry of HTTP methods: safe methods, and methods that are only idempotent.
   @Test func `agrees with the IANA registry`() {
     let safe = ["GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE"]
     let idempotent = [

@@ -3,7 +3,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct HTTPStatusTests {
-  /// What the IANA registry says.
+  /// The entries of the IANA registry.
   static let registry: [(HTTPStatus, Int, String)] = [
     (.continue, 100, "Continue"),
     (.switchingProtocols, 101, "Switching Protocols"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// Which header fields another origin receives, by redirects and by full URLs.
+/// Which header fields another origin receives, after redirects and with full URLs.
 @Suite(.hangLimit) struct OriginFieldsTests {
   private static let masksTenant = ClientSetting { $0.redaction = .standard.masking(headers: ["X-Tenant"]) }
 

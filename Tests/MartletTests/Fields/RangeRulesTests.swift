@@ -22,8 +22,8 @@ import Testing
     var range: String
     var fields: HTTPHeaders
     var version: RepresentationVersion
-    /// Whether each kind of evidence is enough: a `T` for ``RangeRules/Evidence/tagAndSize``, a `C` for `condition`, an
-    /// `R` for `repetition`.
+    /// The kinds of evidence that suffice: `T` for ``RangeRules/Evidence/tagAndSize``, `C` for `condition`, `R` for
+    /// `repetition`.
     var enough: String
 
     init(_ range: String, _ fields: HTTPHeaders, _ version: RepresentationVersion, _ enough: String) {
@@ -35,7 +35,7 @@ import Testing
   private static let strong = version("\"a\"")
 
   static let rows: [Row] = [
-    // A strong tag: the same, none, another, a weak one, a malformed one.
+    // A strong tag is known; the response's tag is equal, absent, different, weak or malformed.
     Row(whole, ["ETag": "\"a\""], strong, "TCR"),
     Row(whole, [:], strong, ""),
     Row(whole, ["ETag": "\"b\""], strong, ""),
@@ -45,7 +45,7 @@ import Testing
     Row(whole, ["ETag": " \"a\" "], strong, "TCR"),
     Row(whole, HTTPHeaders([.init(name: "ETag", value: "\"a\""), .init(name: "ETag", value: "\"b\"")]), strong, ""),
     Row(whole, HTTPHeaders([.init(name: "ETag", value: "\"a\""), .init(name: "ETag", value: "\"a\"")]), strong, "TCR"),
-    // A strong tag with dates, which do not count beside it.
+    // A strong tag is known; dates are ignored beside it.
     Row(whole, ["ETag": "\"a\"", "Last-Modified": later], version("\"a\"", date: date), "TCR"),
     Row(whole, ["Last-Modified": date], version("\"a\"", date: date), ""),
     Row(whole, ["Last-Modified": later], version("\"a\"", date: date), ""),
@@ -58,13 +58,13 @@ import Testing
     Row(whole, ["ETag": "\"a b\""], version("\"a b\""), ""),
     Row(whole, ["ETag": "\"a\"b\""], version("\"a\"b\""), ""),
     Row(whole, ["ETag": ""], version(""), ""),
-    // A date: the same, none, a later one, another form of the same.
+    // A date is known; the response's date is equal, absent, later, in another format or invalid.
     Row(whole, ["Last-Modified": date], version(date: date), "CR"),
     Row(whole, [:], version(date: date), "C"),
     Row(whole, ["Last-Modified": later], version(date: date), ""),
     Row(whole, ["Last-Modified": "Sunday, 06-Nov-94 08:49:37 GMT"], version(date: date), "CR"),
     Row(whole, ["Last-Modified": "x"], version(date: date), "C"),
-    // A date with tags.
+    // A date is known; the response has tags.
     Row(whole, ["ETag": "\"a\""], version(date: date), ""),
     Row(whole, ["ETag": "\"a\"", "Last-Modified": date], version(date: date), "CR"),
     Row(whole, ["ETag": "W/\"a\""], version("W/\"a\"", date: date), "C"),
@@ -73,7 +73,7 @@ import Testing
     Row(whole, ["ETag": "\"a\"", "Last-Modified": date], version("W/\"a\"", date: date), "CR"),
     Row(whole, ["Last-Modified": date], version("W/\"a\"", date: date), "CR"),
     Row(whole, [:], version("W/\"a\"", date: date), "C"),
-    // The size: another one, none in either.
+    // The sizes differ, or one or both are unknown.
     Row("bytes 100-199/201", ["ETag": "\"a\""], strong, ""),
     Row("bytes 100-199/300", ["ETag": "\"a\""], strong, ""),
     Row("bytes 100-149/150", ["ETag": "\"a\""], strong, ""),
@@ -86,7 +86,7 @@ import Testing
     Row("bytes 100-199/200", ["Last-Modified": date], version(date: date, size: nil), "C"),
     Row("bytes 100-199/*", [:], version(date: date, size: nil), ""),
     Row("bytes 100-199/300", ["Last-Modified": date], version(date: date), ""),
-    // The range: less, shifted, wider, beyond the size, none, several.
+    // The range is shorter, shifted, wider, beyond the size, absent or repeated.
     Row("bytes 100-149/200", ["ETag": "\"a\""], strong, "TCR"),
     Row("bytes 99-199/200", ["ETag": "\"a\""], strong, ""),
     Row("bytes 101-199/200", ["ETag": "\"a\""], strong, ""),
@@ -100,14 +100,14 @@ import Testing
     Row(whole, ["ETag": "\"a\"", "Content-Range": "bytes 100-199/200"], strong, ""),
     Row(whole, ["ETag": "\"a\"", "Content-Length": "100"], strong, "TCR"),
     Row(whole, ["ETag": "\"a\"", "Content-Length": "99"], strong, ""),
-    // The content coding.
+    // The content codings are equal or different.
     Row(whole, ["ETag": "\"a\"", "Content-Encoding": "gzip"], strong, ""),
     Row(whole, ["ETag": "\"a\"", "Content-Encoding": "identity"], strong, "TCR"),
     Row(whole, ["ETag": "\"a\"", "Content-Encoding": "GZIP"], version("\"a\"", coding: "gzip"), "TCR"),
     Row(whole, ["ETag": "\"a\""], version("\"a\"", coding: "gzip"), ""),
     Row(whole, ["ETag": "\"a\"", "Content-Encoding": "br"], version("\"a\"", coding: "gzip"), ""),
     Row(whole, ["ETag": "\"a\"", "Content-Encoding": "gzip, br"], version("\"a\"", coding: "gzip"), ""),
-    // A digest of the whole representation decides, except in a cache, which needs the tag as well.
+    // A digest of the whole representation decides, except in a cache, which also needs the tag.
     Row(whole, ["Repr-Digest": "sha-256=:\(digest):"], version("\"a\"", digest: digest), "CR"),
     Row(whole, ["Repr-Digest": "sha-256=:\(digest):", "ETag": "\"b\""], version("\"a\"", digest: digest), "CR"),
     Row(whole, ["Repr-Digest": "sha-256=:\(digest):", "ETag": "\"a\""], version("\"a\"", digest: digest), "TCR"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// Where a request comes from is the caller's to tell, and never more than that.
+/// `Referer` is sent only if the caller sets it, without userinfo and fragment.
 @Suite(.hangLimit) struct ReferrerTests {
   @Test func `is not sent by default`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .redirect(to: "http://b.test/"), .text("x")])

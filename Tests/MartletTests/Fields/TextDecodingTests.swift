@@ -61,7 +61,7 @@ import Testing
     `follows the charset`(charset: charset, octets: octets, text: text, name: name)
   }
 
-  /// Those of the WHATWG Encoding standard (§4.2), under the names that are used here.
+  /// The labels of the WHATWG Encoding standard (§4.2), listed by Martlet's names.
   @Test(
     arguments: [
       ("UTF-8", "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8"),
@@ -205,7 +205,7 @@ import Testing
     #expect(result.note == note ?? "unknown charset (unprintable); decoded as UTF-8")
   }
 
-  /// As in the WHATWG Encoding standard: another character set would turn the valid characters into others.
+  /// As in the WHATWG Encoding standard, because another charset would also change the valid characters.
   @Test(
     arguments: [
       ([0xC3, 0xBC, 0x20, 0xFF], "ü \u{FFFD}"), ([0x68, 0xE9], "h\u{FFFD}"), ([0xC0, 0x80], "\u{FFFD}\u{FFFD}"),

@@ -44,7 +44,7 @@ import Testing
     Case("64:ff9b::a9fe:a9fe", .metadata), Case("64:ff9b::192.168.1.1", .private), Case("64:ff9b::8.8.8.8", nil),
     Case("64:ff9b:1::8.8.8.8", .private), Case("64:ff9b:2::1", .reserved), Case("2002:7f00:1::", .loopback),
     Case("2002:0a00:0001::1", .private), Case("2002:a9fe:a9fe::", .metadata), Case("2002:808:808::1", nil),
-    // A Teredo client of 127.0.0.1, one of 192.168.1.1, one of 8.8.8.8, and one of it by way of a private server.
+    // The Teredo clients 127.0.0.1, 192.168.1.1 and 8.8.8.8, then 8.8.8.8 through a private server.
     Case("2001:0:808:808::80ff:fffe", .loopback), Case("2001:0:808:808::3f57:fefe", .private),
     Case("2001:0:808:808::f7f7:f7f7", nil), Case("2001:0:a00:1::f7f7:f7f7", .private),
     Case("100::1", .reserved), Case("100:0:0:1::", .reserved), Case("1fff:ffff::", .reserved), Case("2000::", nil),

@@ -7,7 +7,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct GuardStageTests {
-  /// Answers `/to?url` with a redirect there, and the rest with a text.
+  /// Redirects `/to?url` to that URL and sends a text for any other path.
   static func transport(_ headers: HTTPHeaders = [:]) -> StubTransport {
     StubTransport { request in
       guard request.url?.path() == "/to" else { return .text("x", headers: headers) }
@@ -21,7 +21,7 @@ import Testing
     await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(url)) }
   }
 
-  // MARK: What is refused
+  // MARK: Rejected requests
 
   static let refusing: [(RequestGuard, url: String, name: String)] = [
     (.httpsOnly, "http://b.test/", "httpsOnly refuses b.test"),
@@ -153,7 +153,7 @@ import Testing
 
     #expect(
       sent(transport) == [
-        // http is not believed.
+        // The field is ignored over plain HTTP.
         "http://a.test/", "http://a.test/", "https://a.test/", "https://a.test/x?y=1#z", "https://b.a.test/",
         "https://a.test.:8080/", "https://a.test/", "http://other.test/",
       ])
@@ -234,9 +234,9 @@ import Testing
     }
     _ = try await client.get("https://a.test/")
 
-    // Known to want https, so this is no way back to http, and the credentials may stay.
+    // The host is known to require HTTPS, so the redirect is not a downgrade and keeps the credentials.
     let response = try await client.get("https://a.test/slash", headers: ["Authorization": "mine"])
-    // It was sent as https, so this is one.
+    // This request was upgraded to HTTPS, so its redirect to HTTP is a downgrade.
     let away = await refusal(client, "http://a.test/away")
     let loop = await refusal(client, "http://a.test/back")
 
@@ -288,7 +288,7 @@ import Testing
     #expect(sent(transport) == ["http://a.test/", "https://a.test/", "https://a.test/"])
   }
 
-  // MARK: Its place
+  // MARK: Position in the pipeline
 
   @Test func `runs before authentication and again after exchange middleware`() throws {
     func names(_ configure: (inout HTTPClient.Configuration) -> Void) -> [String] {

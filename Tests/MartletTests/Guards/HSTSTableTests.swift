@@ -55,7 +55,7 @@ import Testing
     #expect(table.entries.count == HSTSTable.maximumHosts)
     #expect(table.covers("0.example", now: 1003) && table.covers("new.example", now: 1003))
     #expect(!table.covers("1.example", now: 1003))
-    // What has ended goes first, all of it.
+    // All expired entries are evicted first.
     Self.receive("max-age=100", from: "later.example", at: 1101, &table)
     #expect(table.entries.keys.sorted() == ["later.example", "new.example"])
   }
@@ -102,7 +102,7 @@ import Testing
     #expect(HSTSTable.name("[::1]") == nil)
   }
 
-  // MARK: The file
+  // MARK: File
 
   @Test func `writes and reads the file format`() {
     let entries = [

@@ -25,7 +25,7 @@ import Testing
     Case("max-age=\"31536000\"", 31_536_000),
     Case("max-age=0", 0),
     Case("max-age=0; includeSubDomains", 0, true),
-    // §6.1: any order, any case, unknown ones and empty ones skipped.
+    // §6.1: directives in any order and case; unknown and empty directives are ignored.
     Case("includeSubDomains; max-age=1", 1, true),
     Case("INCLUDESUBDOMAINS;MAX-AGE=1", 1, true),
     Case("max-age=1; preload", 1),
@@ -35,12 +35,12 @@ import Testing
     Case("\tmax-age=\"1\"\t", 1),
     Case("max-age=\"\\1\"", 1),
     Case("max-age=007", 7),
-    // Too large is the most.
+    // Larger values are clamped to the maximum.
     Case("max-age=315360001", longest),
     Case("max-age=9223372036854775807", longest),
     Case("max-age=18446744073709551616", longest),
     Case("max-age=99999999999999999999999999999999999999999", longest),
-    // A mistake anywhere: as if it were not there.
+    // A single mistake invalidates the whole field.
     Case("", nil),
     Case(";", nil),
     Case("includeSubDomains", nil),

@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 @testable import MartletHAR
 
-/// Reading HAR files of this and other programs.
+/// Reads HAR files from Martlet and other programs.
 @Suite struct HARFileTests {
   private static func file(_ text: String) throws -> HARFile { try HARFile(Data(text.utf8), name: "x.har") }
 

@@ -7,9 +7,9 @@ import Testing
 @testable import Martlet
 @testable import MartletHAR
 
-/// What a recorder writes.
+/// The entries that a recorder writes.
 @Suite(.hangLimit) struct HARRecorderTests {
-  /// The entries that a client's requests leave.
+  /// Sends requests and returns the recorded entries.
   private static func record(
     _ transport: StubTransport, maximumBodyBytes: Int = 64 << 10, redaction: Redaction = .standard,
     _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in },

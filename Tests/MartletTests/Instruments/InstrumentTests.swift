@@ -5,9 +5,9 @@ import Testing
 
 @testable import Martlet
 
-/// What instruments are told, and when.
+/// Which events instruments receive, and when.
 @Suite(.hangLimit) struct InstrumentTests {
-  /// Keeps what it is told as short words.
+  /// Records events and describes them in a few words.
   final class Recorder: Instrument {
     let events = Log<InstrumentEvent>()
     let added: HTTPHeaders
@@ -231,7 +231,7 @@ import Testing
     let recorder = Recorder(isBlocked: true)
     let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
 
-    // Nine events each.
+    // Each request emits nine events.
     for _ in 0..<1_300 { try await client.get("/x") }
     recorder.open()
     await client.core.settings.instruments?.flush(within: .seconds(60))

@@ -30,13 +30,13 @@ import Testing
     try HTTPResponse(status: .ok, body: Data(text.utf8)).json(type, decoder: decoder)
   }
 
-  /// 60 nested arrays around many numbers, which took `JSONDecoder` a minute for each megabyte.
+  /// 60 nested arrays around many elements, for which `JSONDecoder` took a minute per megabyte.
   private static func hostile(_ element: String, count: Int) -> String {
     let elements = Array(repeating: element, count: count).joined(separator: ",")
     return String(repeating: "[", count: 60) + elements + String(repeating: "]", count: 60)
   }
 
-  /// The least time of some runs, because neighbors on the processor slow down single runs.
+  /// Returns the shortest time of five runs, because other processes slow down single runs.
   private static func cpuTime(_ body: () throws -> Void) rethrows -> Int {
     try (0..<5).map { _ in
       let start = Steps.threadTime
@@ -49,7 +49,7 @@ import Testing
   func `a value in a model costs little more than one alone`(element: String) throws {
     let text = Self.hostile(element, count: 10_000)
 
-    // Far from what each value costs that is found by errors: a hundred times as much.
+    // Finding the type of each value by errors would cost a hundred times as much, far more than the factor of 8.
     let alone = try Self.cpuTime { _ = try Self.decode(JSONValue.self, text) }
     let wrapped = try Self.cpuTime { _ = try Self.decode(Wrap.self, "{\"v\":\(text)}") }
     let elements = try Self.cpuTime { _ = try Self.decode([JSONValue].self, text) }
@@ -120,7 +120,7 @@ import Testing
     #expect(try JSONDecoder().decode(Wrap.self, from: Data(text.utf8)).v == ["a": 1])
   }
 
-  /// Its paths are the same as those of the text around it.
+  /// Decodes a text within the text; both have the same coding paths.
   private struct Envelope: Decodable {
     var v: JSONValue
     var inner: JSONValue
@@ -176,7 +176,7 @@ import Testing
     #expect(error?.message.hasSuffix("malformed: expected a value, at byte 7") == true)
   }
 
-  // MARK: Parts that are not read
+  // MARK: Unread parts
 
   private struct OneInt: Decodable { var v: Int }
   private struct Meta<Value: Decodable>: Decodable {
@@ -187,7 +187,7 @@ import Testing
 
   private static let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
 
-  /// Texts with an odd part; with `v` as the value it is a number.
+  /// Unusual texts; if a text can be decoded, `v` is a number.
   private static let odd: [Data] =
     [
       #"{"note":"\ud83d","v":1}"#, #"{"x":[{"note":"\udc00\\"}],"v":1}"#,
@@ -210,7 +210,7 @@ import Testing
     #expect(value?.int == number, "\(String(decoding: text, as: UTF8.self))")
   }
 
-  /// Foundation takes the others, or fewer of them in a later version.
+  /// Foundation accepts all other texts; later versions may accept even more.
   @Test func `the odd texts are taken but for a few`() {
     let refused = Self.odd.indices.filter { (try? JSONDecoder().decode(OneInt.self, from: Self.odd[$0])) == nil }
 
@@ -274,7 +274,7 @@ import Testing
     value.int.map { JSONNode.Key(intValue: $0) } ?? JSONNode.Key(stringValue: value.string ?? "")
   }
 
-  // MARK: Malformed, or a number that does not fit
+  // MARK: Malformed texts and numbers that do not fit
 
   @Test(arguments: [
     (#"{"a":1.5}"#, "a number does not fit its type: the first that Int cannot hold is at .a"),

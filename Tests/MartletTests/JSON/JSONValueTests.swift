@@ -48,7 +48,7 @@ import Testing
     #expect(throws: JSONParser.Problem.self) { try JSONParser.value(of: Data([0x22, 0xFF, 0x22])) }
   }
 
-  /// The decoder of Foundation would take minutes for each.
+  /// Foundation's decoder would take minutes for each text.
   @Test func `parses hostile texts in linear time`() throws {
     let deep = String(repeating: "[", count: 128)
     let many = deep + Array(repeating: "\"\"", count: 200_000).joined(separator: ",")

@@ -11,7 +11,7 @@ import Testing
 
   private static let settings: ClientSetting = [.timeout(.unlimited), .random(0)]
 
-  /// What never falls, does not.
+  /// Expects that counts and fractions never decrease.
   static func expectRising(_ told: [TransferProgress], sourceLocation: SourceLocation = #_sourceLocation) {
     for (before, after) in zip(told, told.dropFirst()) {
       let isRising =
@@ -212,7 +212,7 @@ import Testing
       })
       let handle = HTTPClient.stubbed(transport, Self.settings, clock: TestClock()).start(.get(Self.url))
       let progress = handle.foundationProgress
-      // Told after Foundation's, which changes on the main queue.
+      // This observer is called after the one that updates Foundation's progress on the main queue.
       let told = Log<Int64>()
       handle.call?.watchProgress { told.add($0.received) }
 
@@ -230,7 +230,7 @@ import Testing
     }
   #endif
 
-  /// Waits until the main queue has done what it has to do.
+  /// Waits until the main queue has run its pending work.
   private static func passMainQueue() async {
     await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
   }
