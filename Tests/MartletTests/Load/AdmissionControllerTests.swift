@@ -4,9 +4,9 @@ import Testing
 
 @testable import Martlet
 
-/// The values that decide; without tasks, and with every time given.
+/// The value types that make the decisions, without tasks and with explicit times.
 @Suite(.hangLimit) struct AdmissionControllerTests {
-  // MARK: The queue
+  // MARK: Queue
 
   @Test func `the highest priority comes first, then callers take turns, then the oldest`() {
     var queue = FairQueue()
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  // MARK: What servers say
+  // MARK: Server limits
 
   @Test(
     arguments: [
@@ -157,7 +157,7 @@ import Testing
     #expect(unimpressed.arrive(1, now: .zero) == .goes(isProbe: false))
   }
 
-  // MARK: The circuit
+  // MARK: Circuit breaker
 
   private static let failure = AdmissionController.Outcome.failure(HTTPError(.cannotConnect, "refused"), after: .zero)
 
@@ -299,7 +299,7 @@ import Testing
     ] as [HedgingPolicy])
   func `rejects illegal hedging`(policy: HedgingPolicy) { #expect(policy.problem != nil) }
 
-  // MARK: The data budget
+  // MARK: Data budget
 
   @Test(
     arguments: [
@@ -319,7 +319,7 @@ import Testing
     #expect(use.used("") == 20)
     use.enter(101)
     #expect(use.used("") == 20)
-    // Set far ahead by mistake, then back.
+    // The clock is set far ahead by mistake, then back.
     use.enter(99_999)
     use.add(5, "")
     use.enter(101)

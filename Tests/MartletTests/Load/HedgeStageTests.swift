@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct HedgeStageTests {
-  /// A server whose answers come when the test wants: by the number of the exchange, from 1.
+  /// A server whose responses the test sends, by the number of the exchange, starting at 1.
   private final class Answers: Sendable {
     private let answers = Shared<[Int: StubResponse]>([:])
     private let arrived = Shared(0)
@@ -35,7 +35,7 @@ import Testing
 
   private static let settings: ClientSetting = [.hedging(.after(.milliseconds(80))), .retry(.off)]
 
-  /// Starts a request, whose hedge is sent if it may be.
+  /// Starts a request and advances the clock to the time of its hedge.
   private func start(
     _ client: HTTPClient, _ request: HTTPRequest = .get("/"), options: RequestOptions = RequestOptions()
   ) async -> Task<HTTPResponse, any Error> {

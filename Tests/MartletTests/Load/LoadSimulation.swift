@@ -4,40 +4,42 @@ import TestSupport
 
 @testable import Martlet
 
-/// Clients and servers in virtual time, without tasks and sockets: every decision is made by the values that the stages
-/// use (`AdmissionController`, `HedgeLatencies`, `RetryPolicy`, `RetryBudget`), and the same seed gives the same run.
+/// Simulates clients and servers in virtual time, without tasks and sockets.
+///
+/// The value types that the stages use make every decision (`AdmissionController`, `HedgeLatencies`, `RetryPolicy`,
+/// `RetryBudget`). The same seed gives the same run.
 struct LoadSimulation {
-  /// What is simulated; times are in seconds.
+  /// The simulated clients and servers; times are in seconds.
   struct Scenario {
     /// The number of programs, each with a client and its limits.
     var clients = 200
-    /// The requests per second of all clients, by time.
+    /// The requests per second of all clients together, as a function of time.
     var rate: (Double) -> Double = { _ in 700 }
-    /// The servers behind the origin, of which each request gets a random one.
+    /// The number of servers behind the origin; each request goes to a random one.
     var servers = 1
-    /// The requests that a server works on at the same time.
+    /// The number of requests that a server handles at the same time.
     var workers = 20
-    /// The mean time that a server works on a request, which varies; by server and time.
+    /// The mean time that a server works on a request, as a function of the server and the time.
     var service: (Int, Double) -> Double = { _, _ in 0.02 }
     /// The share of requests that take thirty times as long.
     var heavyShare = 0.0
-    /// Whether the origin can be reached.
+    /// Whether the origin is reachable, as a function of time.
     var isUp: (Double) -> Bool = { _ in true }
     /// The time that a caller waits for a response.
     var patience = 1.0
     var length = 40.0
-    /// The time whose results count.
+    /// The time span whose results count.
     var measured = 10.0..<30.0
     var seed: UInt64 = 1
 
-    /// The requests that the servers can handle in a second.
+    /// The number of requests that the servers can handle per second.
     var capacity: Double { Double(servers * workers) / service(0, 0) }
   }
 
-  /// What the clients do.
+  /// The policies of the clients.
   struct Policies {
     var retry = RetryPolicy.off
-    /// Retries of clients without a budget, as of many others.
+    /// Whether retries have a budget, unlike those of many other clients.
     var hasBudget = true
     var bounds: ClosedRange<Int>?
     var breaker = CircuitBreaker.off
@@ -46,20 +48,20 @@ struct LoadSimulation {
   }
 
   struct Result {
-    /// Calls that began in the measured time.
+    /// The number of calls that began in the measured span.
     var calls = 0
     var succeeded = 0
-    /// The latencies of those that succeeded, in seconds, sorted.
+    /// The latencies of successful calls, in seconds, sorted.
     var latencies: [Double] = []
-    /// Exchanges that were sent.
+    /// The number of exchanges sent.
     var sent = 0
-    /// Of those, retries and hedges.
+    /// The number of retries and hedges sent.
     var repeated = 0
-    /// Exchanges that were sent while the origin was down.
+    /// The number of exchanges sent while the origin was down.
     var sentInVain = 0
-    /// The time of failures of calls, in seconds, sorted.
+    /// The times that calls took to fail, in seconds, sorted.
     var failures: [Double] = []
-    /// Successes by the second of their end.
+    /// The number of successful calls, by the second in which they ended.
     var perSecond: [Int: Int] = [:]
     var started: [Int: Int] = [:]
 
@@ -69,12 +71,12 @@ struct LoadSimulation {
       latencies.isEmpty ? .infinity : latencies[min(latencies.count - 1, Int(Double(latencies.count) * share))]
     }
 
-    /// The successes per second in a span.
+    /// Returns the successes per second in a span.
     func goodput(_ span: Range<Int>) -> Double {
       Double(span.reduce(0) { $0 + (perSecond[$1] ?? 0) }) / Double(span.count)
     }
 
-    /// The first second from `start` on in which nearly all calls succeed, counted from there.
+    /// Returns how many seconds after `start` at least 90% of the calls succeed again.
     func recovery(after start: Int, until end: Int) -> Int? {
       (start..<end).first { second in Double(perSecond[second] ?? 0) >= 0.9 * Double(started[second] ?? 1) }
         .map { $0 - start + 1 }
@@ -83,7 +85,7 @@ struct LoadSimulation {
 
   private enum Event {
     case begin
-    /// A timer of a gate: its queue may go on.
+    /// The timer of a client's admission queue.
     case serve(client: Int, time: Duration)
     case retry(call: Int)
     case giveUp(call: Int)
@@ -309,7 +311,7 @@ struct LoadSimulation {
   private mutating func work(_ exchange: Int) {
     let server = exchanges[exchange].server
     servers[server].busy += 1
-    // A fixed part and a random part of the same length.
+    // One half of the mean is fixed, the other half is random.
     let mean = scenario.service(server, now)
     let factor = scenario.heavyShare > 0 && Double.random(in: 0..<1, using: &random) < scenario.heavyShare ? 30.0 : 1
     events.push(at: now + factor * (mean / 2 + exponential(mean / 2)), .served(server: server, exchange: exchange))
@@ -317,7 +319,7 @@ struct LoadSimulation {
 
   private mutating func served(_ server: Int, _ exchange: Int) {
     servers[server].busy -= 1
-    // Requests whose callers are gone are worked on as well: a server hardly knows.
+    // Servers keep working on requests whose callers are gone, because they rarely notice.
     if let next = servers[server].queue.popFirst() { work(next) }
     guard !exchanges[exchange].isOver else { return }
     let call = exchanges[exchange].call
@@ -357,7 +359,7 @@ struct LoadSimulation {
     events.push(at: now + pause / .seconds(1), .retry(call: call))
   }
 
-  /// The events in order of time; a binary heap.
+  /// A binary heap of the events, ordered by time.
   private struct EventHeap {
     private var entries: [(time: Double, number: Int, event: Event)] = []
     private var number = 0

@@ -4,16 +4,16 @@ import Testing
 
 @testable import Martlet
 
-/// What the policies do for a service as a whole; `MARTLET_SIMULATION=1` prints the table of Docs/LoadSimulation.md.
+/// How the policies affect a whole service; `MARTLET_SIMULATION=1` prints the table of Docs/LoadSimulation.md.
 @Suite(.hangLimit) struct LoadSimulationTests {
   private static let isPrinted = ProcessInfo.processInfo.environment["MARTLET_SIMULATION"] != nil
 
-  /// All of them for the table; a run costs seconds in a debug build.
+  /// The table and stress runs cover all three sizes, because a run takes seconds in a debug build.
   private static let crowds = Stress.isOn || isPrinted ? [1, 20, 200] : [20]
 
   private static func row(_ cells: [String]) { if isPrinted { print("| \(cells.joined(separator: " | ")) |") } }
 
-  /// The responses of each second as columns, of which eight steps are what the server can handle.
+  /// Plots the responses of each second as a column; eight steps are the server's capacity.
   private static func plot(_ series: [Int: Int], _ seconds: Range<Int>, full: Int) -> String {
     let steps = Array(" ▁▂▃▄▅▆▇█")
     return String(seconds.map { steps[min(max((series[$0] ?? 0) * 8 / full, 0), 8)] })
@@ -24,7 +24,7 @@ import Testing
     seconds.isFinite ? "\(Int((seconds * 1000).rounded())) ms" : "–"
   }
 
-  /// Twice as many requests as the server can handle, for 20 seconds.
+  /// A scenario with twice as many requests as the server can handle, for 20 seconds.
   private static func overload(_ clients: Int, seed: UInt64 = 1) -> LoadSimulation.Scenario {
     var scenario = LoadSimulation.Scenario()
     scenario.clients = clients
@@ -35,7 +35,7 @@ import Testing
 
   @Test(arguments: crowds)
   func `an adaptive limit keeps the goodput of an overloaded server`(clients: Int) {
-    // Two hundred programs, each with a limit of its own, need some seconds to learn of the overload.
+    // Two hundred programs with separate limits need some seconds to adapt to the overload.
     let start = clients == 200 ? 16 : 12
     let scenario = Self.overload(clients)
     var adaptive = LoadSimulation.Policies()
@@ -104,7 +104,7 @@ import Testing
     scenario.clients = clients
     scenario.servers = 10
     scenario.workers = 10
-    // One of ten servers takes fifty times as long, which is too long for its requests.
+    // One of ten servers takes fifty times as long, which is too long for its share of the requests.
     scenario.service = { server, time in server == 0 && (10..<30).contains(time) ? 1 : 0.02 }
     scenario.rate = { _ in 1_000 }
     scenario.patience = 10
@@ -120,7 +120,7 @@ import Testing
       guard !policy.isOff else { continue }
       #expect(result.percentile(0.99) <= plain.percentile(0.99) / 3)
       #expect(result.repeatedShare <= 0.2)
-      // Of a hundred requests, one meets the slow server twice.
+      // One percent of the requests hit the slow server twice.
       #expect(Double(result.succeeded) >= Double(result.calls) * 0.98)
     }
   }

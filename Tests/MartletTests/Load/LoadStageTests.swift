@@ -139,7 +139,7 @@ import Testing
     ) {
       $0.concurrency = .adaptive(1...1)
       $0.concurrency.maximumWait = .seconds(60)
-      // Without a token of its own, the second request would wait for another hour.
+      // The burst gives the second request its own token; otherwise it would wait for another hour.
       $0.rate = .limit(1, per: .seconds(3_600), burst: 2)
     }
     let first = client.start("/first")
@@ -304,7 +304,7 @@ import Testing
     #expect(client.configuration.transportSettings.isSame(as: TransportSettings()))
   }
 
-  // MARK: The circuit
+  // MARK: Circuit breaker
 
   @Test func `an origin that fails gets no more requests, but one probe after the pause`() async throws {
     let clock = TestClock(advancing: .manually)
@@ -443,9 +443,9 @@ import Testing
 }
 
 extension HTTPClient {
-  /// Gives way to the other tasks until no exchange has a place; expects that they all leave.
+  /// Yields until no exchange is admitted or waiting, and records an issue if some remain.
   ///
-  /// An exchange leaves a moment after its call has ended, and tells nobody.
+  /// An exchange is released shortly after its call has ended, without a signal.
   func waitForFreePlaces() async {
     await waitUntilEmpty()
     for _ in 0..<1_000_000 where core.gates.counts != (0, 0) { await Task.yield() }

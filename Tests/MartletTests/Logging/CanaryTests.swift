@@ -6,9 +6,9 @@ import Testing
 @testable import Martlet
 @testable import MartletHAR
 
-/// A secret in every place, every failure that is easy, and everything that can be printed.
+/// Secrets in every place, in every simple failure, must not appear in anything that can be printed.
 @Suite struct CanaryTests {
-  /// What a failing exchange does.
+  /// The responses and failures of the exchanges, by name.
   private static let answers: [(String, @Sendable (HTTPRequest) throws -> StubResponse)] = [
     (
       "ok",
@@ -35,7 +35,7 @@ import Testing
 
   private static let encoded = Data("canary:canary".utf8).base64EncodedString()
 
-  /// Where a value shows the canary.
+  /// Returns the representations of a value that contain the canary.
   private static func leaks(_ value: Any) -> [String] {
     var dumped = ""
     dump(value, to: &dumped)
@@ -59,7 +59,7 @@ import Testing
       $0.options.credential = .user("canary", password: "canary")
       $0.authenticators[.origin("http://b.test")] = .oauth2(.token("canary", refreshToken: "canary")) { _ in nil }
       $0.authenticators[.origin("http://c.test")] = .basic(user: "canary", password: "canary")
-      // The set's order is a user's: both places, and all that is told without bodies.
+      // Logs at both levels, with every detail except bodies.
       $0.middleware = [LoggingMiddleware([.headers, .auth, .connection], to: recorder.sink)]
       $0.exchangeMiddleware = [LoggingMiddleware([.headers, .auth, .connection], to: recorder.sink)]
     }
@@ -114,7 +114,7 @@ import Testing
     await client.drain()
     let recorded = try String(decoding: folder.contents("x.har"), as: UTF8.self).split(separator: "\n")
     #expect(recorded.count > 6)
-    // Text without a name is no secret that anybody could find.
+    // Without a name, a text cannot be recognized as a secret.
     let shown = recorded.map { $0.replacing(#""text":"canary""#, with: "") }.filter {
       $0.contains("canary") || $0.contains(Self.encoded)
     }

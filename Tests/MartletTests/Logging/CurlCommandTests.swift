@@ -7,7 +7,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct CurlCommandTests {
-  /// A client of its own each time: clients derived from one share its cookies.
+  /// Returns a new client each time, because derived clients share their cookies.
   private static var bare: HTTPClient {
     HTTPClient {
       $0.userAgent = "t"

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import TestSupport
 
-/// A sink that keeps its lines.
+/// A sink that records its lines.
 struct LogRecorder: Sendable {
   private let log: Log<String>
   let sink: LogSink
@@ -13,7 +13,7 @@ struct LogRecorder: Sendable {
     sink = LogSink { log.add($0) }
   }
 
-  /// The lines so far, as they are.
+  /// The lines so far, unchanged.
   var lines: [String] {
     get async {
       await sink.flush()
@@ -24,7 +24,7 @@ struct LogRecorder: Sendable {
   /// Waits until a condition on the lines holds.
   func wait(until isTrue: ([String]) -> Bool) async { await log.wait(until: isTrue) }
 
-  /// The lines with `N` for the number of the call and `T` for times.
+  /// The lines with `N` for call numbers and `T` for times.
   var golden: [String] {
     get async {
       await lines.map { line in

@@ -293,7 +293,7 @@ import Testing
     #expect(await recorder.lines == (0..<5_000).map { "\($0)\\n" })
   }
 
-  // MARK: The environment
+  // MARK: Environment
 
   @Test(
     arguments: [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-/// What masks secrets looks at each octet a few times, whatever a peer has made of them.
+/// Masking reads each octet only a few times, whatever a peer sends.
 @Suite struct MaskingWorkTests {
   private static func repeated(_ text: String) -> [UInt8] {
     Array(String(repeating: text, count: 1 + (8 << 10) / text.utf8.count).utf8)

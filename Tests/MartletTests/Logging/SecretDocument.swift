@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// A generated document with a secret in it, in a syntax and with the escapes of a common program.
+/// A generated document that contains a secret, with a common program's syntax and escapes.
 struct SecretDocument: CustomStringConvertible {
-  /// The canary: every secret contains it, and none of its beginnings occurs elsewhere.
+  /// The canary: every secret contains it, and none of its prefixes occurs elsewhere.
   static let canary = "kqzwxjv"
-  /// Whether a text shows the canary, or a recognizable beginning of it.
+  /// Returns whether a text shows the canary, or a recognizable prefix of it.
   static func leaks(_ text: some StringProtocol) -> Bool { text.contains(canary.prefix(4)) }
 
   var text: String
@@ -22,7 +22,7 @@ struct SecretDocument: CustomStringConvertible {
     "\\u0026",
   ]
 
-  /// A random document, truncated anywhere in half of the cases.
+  /// Creates a random document; half of the documents are truncated anywhere.
   init(using generator: inout SeededGenerator) {
     let name = Self.names.randomElement(using: &generator) ?? "password"
     let mark = Self.marks.randomElement(using: &generator) ?? ""
@@ -158,7 +158,7 @@ struct SecretDocument: CustomStringConvertible {
     return (documents.randomElement(using: &generator) ?? "", types.randomElement(using: &generator) ?? nil)
   }
 
-  /// A URL with a secret in its userinfo, which is truncated in half of the cases.
+  /// Returns a URL with a secret in its userinfo; half of the URLs are truncated.
   private static func userinfo(_ secret: String, _ generator: inout SeededGenerator) -> String {
     let password = percent(secret)
     // Userinfo ends at these characters, so its rest cannot be recognized without the `@`.

@@ -7,9 +7,9 @@ import Testing
 @testable import Martlet
 @testable import MartletHAR
 
-/// Documents of many programs, truncated anywhere, in every output of a client.
+/// Documents in many programs' syntaxes, truncated anywhere, in every output of a client.
 @Suite(.hangLimit) struct SecretDocumentTests {
-  /// Every text that a document could become, without a client.
+  /// Returns every output of a document that does not require a client.
   private static func outputs(_ document: SecretDocument) throws -> [String: String] {
     let data = Data(document.text.utf8)
     let body = HTTPBody.data(data, contentType: document.type)
@@ -60,7 +60,7 @@ import Testing
         #expect(!SecretDocument.leaks(output), "\(name) of \(document)")
       }
       if outputs["log"] != nil { shownCount += 1 }
-      // A masked body is masked again where a cassette compares it.
+      // Cassettes mask bodies that are already masked when they compare them.
       guard let masked = BodyMask.masked(Data(document.text.utf8), contentType: document.type, .standard) else {
         continue
       }

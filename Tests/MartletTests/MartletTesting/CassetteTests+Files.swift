@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 @testable import MartletHAR
 
-/// Files that processes share, and files beside a cassette.
+/// Files that several processes share, and files beside a cassette.
 extension CassetteTests {
   @Test(
     arguments: [
@@ -55,7 +55,7 @@ extension CassetteTests {
     #expect(cassette.entryCount == 3)
   }
 
-  /// Two paths of a file have separate states and separate locks, like two processes.
+  /// The two paths of the file have separate states and separate locks, as in two processes.
   @Test func `recordings in one file by several writers at once are all kept`() async throws {
     try folder.write("", to: "c/y")
     let link = folder.url.appending(path: "link")

@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 @testable import MartletHAR
 
-/// Recording exchanges, and replaying them.
+/// Records exchanges and replays them.
 @Suite(.hangLimit) struct CassetteTests {
   let folder: TemporaryFolder
   var file: URL { folder.url.appending(path: "c/x.har") }

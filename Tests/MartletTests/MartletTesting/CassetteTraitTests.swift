@@ -6,7 +6,7 @@ import Testing
 
 @testable import Martlet
 
-/// The cassette of a test.
+/// The trait that gives a test its cassette.
 @Suite(.hangLimit) struct CassetteTraitTests {
   private static let settings: ClientSetting = [.baseURL("http://example.test"), .cache(.off)]
 

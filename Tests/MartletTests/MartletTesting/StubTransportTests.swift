@@ -140,7 +140,7 @@ import Testing
     #expect(texts == ["", "text", "file", "stream", "afile"])
   }
 
-  /// A stream that ends without an error when its task is cancelled, after half of its bytes.
+  /// A stream that yields half of its bytes, and ends without an error when its task is cancelled.
   private func half(_ isHalf: Shared<Bool>) -> HTTPBody {
     let pieces = Shared([Data("half".utf8)])
     return .stream(

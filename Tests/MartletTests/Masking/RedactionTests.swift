@@ -9,7 +9,7 @@ import Testing
     redaction.url(of: .get(RequestTarget(text)))
   }
 
-  /// The text in place of a body that is not shown.
+  /// The placeholder for a hidden body.
   private static let hidden = "not shown"
 
   private static func masked(_ text: String, _ type: String?, _ redaction: Redaction = .standard) -> String {
@@ -18,7 +18,7 @@ import Testing
 
   @Test(
     arguments: [
-      // What curl's -d sends, whatever it is.
+      // curl's -d sends any data with this type.
       (#"{"password":"canary","n":1}"#, "application/x-www-form-urlencoded", #"{"password":"***","n":1}"#),
       ("a=1;password=canary&b=2", "application/x-www-form-urlencoded", "a=1;password=***&b=2"),
       ("payload=%7B%22password%22%3A%22canary%22%7D&b=%7B1", "application/x-www-form-urlencoded", "payload=***&b=%7B1"),
@@ -27,7 +27,7 @@ import Testing
       (#"<a href="/x?access_token=canary">"#, "text/html", hidden),
       ("<h1>502 Bad Gateway</h1><hr>", "text/html", "<h1>502 Bad Gateway</h1><hr>"),
       ("var apiKey = f('canary')", "text/javascript", hidden), ("user,password\nada,canary", "text/csv", hidden),
-      // JSON in a string of JSON, as in the events of queues.
+      // JSON in a JSON string, as in queue events.
       (
         #"{"body":"{\"password\":\"canary\"}","id":1}"#, "application/json",
         #"{"body":"{\"password\":\"***\"}","id":1}"#
@@ -51,7 +51,7 @@ import Testing
       ),
       (#"payload={"token":"x"}&b=1"#, "application/x-www-form-urlencoded", "payload=***&b=1"),
       ("next=https%3A%2F%2Fa%2F%3Ftoken%3Dx&b=1", "application/x-www-form-urlencoded", "next=***&b=1"),
-      // A quote without a second one.
+      // An unbalanced quote.
       ("a 5\" disk\n{\"password\":\"canary\"}\n", "text/plain", "a 5\" disk\n{\"password\":\"***\"}\n"),
       ("a 5\" disk {\"password\":\"canary\"}", "application/x-ndjson", hidden),
       ("password=ab;canary&b=1", "application/x-www-form-urlencoded", "password=***&b=1"),

@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct XMLMaskTests {
-  /// The text in place of a body that is not shown.
+  /// The placeholder for a hidden body.
   private static let hidden = "not shown"
 
   private static func masked(_ text: String, _ type: String, _ redaction: Redaction = .standard) -> String {
@@ -39,7 +39,7 @@ import Testing
       ),
       (#"<string name="api_key">canary</string>"#, #"<string name="api_key">***</string>"#),
       (#"<a data-pwd="canary" href="/?n=1&amp;token=canary"/>"#, #"<a data-pwd="***" href="/?n=1&amp;token=***"/>"#),
-      // Elements that name another one: property lists, XML-RPC.
+      // Elements that contain the name of another element: property lists, XML-RPC.
       (
         "<dict><key>n</key><integer>1</integer><key>password</key><string>canary</string></dict>",
         "<dict><key>n</key><integer>***</integer><key>password</key><string>***</string></dict>"
