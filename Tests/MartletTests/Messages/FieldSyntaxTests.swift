@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct FieldSyntaxTests {
-  /// Text of one octet, which is UTF-8 only below 0x80.
+  /// Returns a single octet as text; `nil` from 0x80 on, because one such octet is not valid UTF-8.
   private static func text(with octet: UInt8) -> String? {
     octet < 0x80 ? String(decoding: [octet], as: UTF8.self) : nil
   }
@@ -134,7 +134,7 @@ import Testing
   }
 }
 
-/// Decimal text of numbers that fit into no integer type.
+/// Decimal digits of numbers that are too large for any integer type.
 private enum Decimals {
   static func around(powerOfTwo exponent: Int) -> [String] {
     var digits: [UInt8] = [1]

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.hangLimit) struct HTTPBodyTests {
-  /// Sends a body that must be refused before anything is sent.
+  /// Sends a body and returns its error, which must be thrown before anything is sent.
   private static func refusal(_ body: HTTPBody) async throws -> HTTPError {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient(transport)
@@ -28,7 +28,7 @@ import Testing
     return try await work(try folder.write(data, to: "body % é.bin"))
   }
 
-  // MARK: Reading one
+  // MARK: Reading
 
   @Test func `middleware reads the bytes of a replayable body, which are then sent`() async throws {
     let transport = StubTransport { _ in .text("x") }
@@ -76,7 +76,7 @@ import Testing
     #expect(error?.kind == .bodyNotReplayable)
   }
 
-  // MARK: Making one
+  // MARK: Creation
 
   @Test(
     arguments: [
@@ -118,7 +118,7 @@ import Testing
       #expect(text.contains(#""first_name":"Ada""#) && text.contains("1970-01-01T00:00:00Z"), "\(text)")
     }
     #expect(try await client.post("/", body: .json(ada, encoder: JSONEncoder())).text.contains("firstName"))
-    // What one client is told is nothing to others, nor to what they are made from.
+    // One client's encoder affects neither unrelated clients nor the client that it is derived from.
     let other = HTTPClient { $0.transport = transport }
     #expect(try await other.post("http://example.test/", body: .json(ada)).text.contains("firstName"))
     let derived = client.derived { $0.encoder.keyEncodingStrategy = .useDefaultKeys }
@@ -226,7 +226,7 @@ import Testing
     #expect(body == .data(Data(#"{"item_count":1}"#.utf8), contentType: "application/json"))
   }
 
-  // MARK: What cannot be sent
+  // MARK: Bodies that cannot be sent
 
   @Test func `sending a value that JSON cannot represent fails`() async throws {
     struct Order: Encodable { var prices: [Double] }

@@ -13,7 +13,7 @@ import Testing
     .retry(.custom { attempt, outcome in attempt < 2 && outcome.status == 503 ? .milliseconds(100) : nil }),
   ]
 
-  // MARK: The description
+  // MARK: Description
 
   // C2
   @Test func `the description is one line with kind, request, cause, attempts and time`() async throws {
@@ -83,7 +83,7 @@ import Testing
     #expect(try #require(error.redactedURL).count > 60_000)
   }
 
-  /// The many ways in which a secret gets into a request or comes back in a response.
+  /// Many ways in which a secret enters a request or returns in a response.
   @Test(arguments: [
     "https://ada:hunter2@example.test/?token=abc123", "https://hunter2@example.test/", "/a?token=abc123",
     "https://ada:hunter2@exa mple.test/?token=abc123", "https://ada:hunter2@example.test:99999/",
@@ -108,7 +108,7 @@ import Testing
     #expect(!error.description.contains("\n"))
   }
 
-  /// Answers with what a hostile server writes after the status code.
+  /// Responds with the reason phrase of a hostile server.
   struct Hostile: Transport {
     let reason: String
 
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  // MARK: Questions
+  // MARK: Properties
 
   // C4
   @Test func `decodes the body of the response`() async throws {

@@ -113,7 +113,7 @@ import Testing
     #expect(throws: HTTPError.self) { try response.json(Snake.self) }
   }
 
-  // MARK: Where it came from
+  // MARK: Requests and header fields
 
   // S53
   @Test func `exposes the original request, the final request and the redirects`() async throws {

@@ -9,7 +9,7 @@ import Testing
   @testable import CurlEngine
 #endif
 
-/// No number of a peer overflows: at the ends of every integer type, and far beyond.
+/// A peer's numbers never overflow, at the limits of every integer type and far beyond.
 @Suite struct HostileNumberTests {
   private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -57,7 +57,7 @@ import Testing
             if case .final(let head)? = try? reader.read(second) { head.status } else { nil }
           }
         }
-        // Those below 200 are no last answer.
+        // Statuses below 200 are not final responses.
         #expect(status == value.flatMap { 200...999 ~= $0 ? Int($0) : nil }, "\(text)")
       }
     }
@@ -86,7 +86,7 @@ import Testing
       #expect(ContentRange("bytes 0-0/\(text)")?.size == number.flatMap { $0 > 0 ? $0 : nil }, "\(text)")
       #expect(ContentRange("bytes */\(text)")?.size == number, "\(text)")
       let upTo = ContentRange("bytes 0-\(text)/*")
-      // The last byte there could be has no number, as its count would not fit.
+      // A range that ends at `Int64.max` is rejected, because its length would overflow.
       #expect(upTo?.range?.upperBound == number.flatMap { $0 < .max ? $0 : nil }, "\(text)")
       #expect(upTo?.length == upTo?.range.map { $0.upperBound + 1 })
       #expect(ContentRange("bytes \(text)-\(text)/*")?.length == (number.flatMap { $0 < .max ? 1 : nil }), "\(text)")

@@ -6,14 +6,14 @@ import Testing
 @testable import Martlet
 @testable import MartletOutbox
 
-/// The numbers of a peer on their way through everything that reads one: the right answer, or an error of ours.
+/// Code that uses a peer's numbers must return the right result or throw one of Martlet's errors.
 @Suite(.hangLimit) struct HostileNumberUseTests {
   static let numbers = [
     "0", "-1", "2147483648", "9007199254740992", "9223372036854775807", "18446744073709551616",
     "1000000000000000000000000000000",
   ]
 
-  /// A number in each field that has one.
+  /// Returns the number in every field that contains numbers.
   private static func fields(_ number: String) -> HTTPHeaders {
     [
       "Content-Length": number, "Age": number, "Retry-After": number, "ETag": "\"1\"",
@@ -23,7 +23,7 @@ import Testing
     ]
   }
 
-  /// Answers with two bytes, or with two bytes of a whole that is as large as the number says.
+  /// Responds with two bytes, or with a two-byte range of a representation whose size is the number.
   private static func transport(_ number: String) -> StubTransport {
     StubTransport { request in
       var fields = fields(number)
@@ -109,7 +109,7 @@ import Testing
       try await HTTPClient.stubbed(transport, Self.settings).download("https://a.test/a", to: file, options: options)
     }
 
-    // So much room is on no disk.
+    // No disk has that much space.
     #expect(error?.kind == .fileFailed)
     #expect(ranges.elements == ["bytes=2-67108865"])
   }

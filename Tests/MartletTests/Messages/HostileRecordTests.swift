@@ -6,7 +6,8 @@ import Testing
 @testable import Martlet
 @testable import MartletOutbox
 
-/// Numbers in files of our own, which a fault or another program may have changed: a value, or an error of ours.
+/// Numbers in Martlet's own files may be damaged or changed by other programs: reading returns a value or a Martlet
+/// error.
 @Suite(.hangLimit) struct HostileRecordTests {
   private static let numbers =
     HostileNumberUseTests.numbers + ["-9223372036854775808", "1e308", "-1e308", "1.5", "1e400"]
@@ -15,7 +16,7 @@ import Testing
   ]
   private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-  /// Replaces what stands behind a name in a file of JSON.
+  /// Replaces the value of a member in a JSON file.
   private static func replace(_ name: String, by text: String, in file: URL) throws {
     let old = try String(contentsOf: file, encoding: .utf8)
     let member = try NSRegularExpression(pattern: "\"\(name)\" ?: ?(\\[[^a-z]*\\]|[-0-9.eE+]+)")

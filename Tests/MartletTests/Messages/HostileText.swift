@@ -1,4 +1,4 @@
-/// Random text with a leaning towards what breaks URL code.
+/// Random text that favors characters known to break URL code.
 enum HostileText {
   private static let pieces = [
     "/", "?", "#", "%", ":", "@", "\\", ".", "..", "[", "]", "\r", "\n", "\r\n", "\0", " ", "+", "&", "=", ";", "//",

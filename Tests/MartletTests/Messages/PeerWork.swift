@@ -7,16 +7,16 @@ import Testing
 @testable import MartletHAR
 @testable import MartletTesting
 
-/// The worst texts of a peer for each parser, in any size.
+/// The most expensive texts that a peer can send to each parser, in any size.
 struct PeerWork: CustomTestStringConvertible, Sendable {
   let testDescription: String
-  /// Makes a text of about a number of bytes.
+  /// Creates a text of about this many bytes.
   let text: @Sendable (Int) -> Data
-  /// The largest share of the work, compared with that for a JSON array of the same size.
+  /// The maximum work, as a multiple of the work for a JSON array of the same size.
   var bound = 25
   let read: @Sendable (Data) -> Void
 
-  /// The bytes of the smaller text, for a measurement by hand.
+  /// The size of the smaller text in bytes, for manual measurements.
   static let bytes = ProcessInfo.processInfo.environment["MARTLET_WORK_BYTES"].flatMap { Int($0) }
 
   static let all: [PeerWork] = [
@@ -35,7 +35,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
 
   // MARK: Shapes of texts
 
-  /// Units up to the size, around which something else can stand.
+  /// Repeats a unit up to the size, between a prefix and a suffix.
   private static func repeated(
     _ unit: String, separator: String = "", after start: String = "", before end: String = ""
   ) -> @Sendable (Int) -> String {
@@ -45,7 +45,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
     }
   }
 
-  /// Units that differ in their numbers.
+  /// Repeats units that contain their numbers.
   private static func numbered(
     separator: String = "", after start: String = "", before end: String = "",
     _ unit: @escaping @Sendable (Int) -> String
@@ -56,7 +56,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
     }
   }
 
-  /// Half of the size in one unit, and the other half in another one.
+  /// Fills half of the size with one unit and the other half with another unit.
   private static func halves(
     _ first: String, _ second: String, after start: String = "", between: String, before end: String = ""
   ) -> @Sendable (Int) -> String {
@@ -113,7 +113,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
         ("a large model", { "{\"v\":\(nested("1.5")($0))}\n" }),
         ("different names", numbered { "{\"v\":{\"key\($0)\":1}}\n" }),
       ],
-      // Each line is a document, and a decoder costs more than its bytes.
+      // Each line is a separate document, and decoding a document has a fixed cost beyond its bytes.
       bound: 80
     ) { text in
       let decoder = JSONDecoder()
@@ -121,7 +121,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
       for piece in Self.pieces(of: text, 100) {
         splitter.push(piece)
         while let line = try? splitter.next({ Data($0) }) {
-          // As `JSONLines` does, which ends with the first error.
+          // Like `JSONLines`, this loop ends at the first error.
           if line.allSatisfy({ $0 == 0x20 }) { continue }
           guard (try? DecodingProblem.decode([String: JSONValue].self, from: line, with: decoder)) != nil else {
             return
@@ -167,7 +167,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
   private static let start = #"{"log":{"version":"1.2","creator":{"name":"Martlet"},"entries":["#
   private static let entry = #"{"request":{"method":"GET","url":"http://h/"},"response":{"status":200}}"#
 
-  /// The beginning of a file whose entry ends with a part of its request.
+  /// Returns the beginning of a file that ends within the request of an entry.
   private static func request(_ rest: String) -> String {
     #"{"log":{"entries":[{"request":{"method":"GET","url":"http://h/"\#(rest)"#
   }
@@ -225,7 +225,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
     _ = file.data()
   }
 
-  /// A body that nearly consists of its boundary, which is as long as the body.
+  /// A body that is almost identical to its boundary.
   private static let longBoundary: @Sendable (Int) -> String = { size in
     let text = String(repeating: "a", count: size / 2)
     let type = "multipart/form-data; boundary=\(text)b"
@@ -260,7 +260,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
         ("domains", numbered(separator: "\n") { "a=b; Domain=a\($0).b" }),
         ("a long domain", repeated("a.", after: "a=b; Domain=")), ("a long path", repeated("/a", after: "a=b; Path=")),
         ("paths", numbered(separator: "\n") { "a=b; Path=/a\($0)" }),
-        // A jar has room for the cookies of a small file.
+        // A jar can store all cookies of a small file, so this file is larger.
         (
           "cookies.txt",
           { numbered(separator: "\n") { "h\($0).b\tFALSE\t/\tFALSE\t0\ta\tb" }($0 * (Stress.isOn ? 1 : 16)) }
@@ -375,7 +375,7 @@ struct PeerWork: CustomTestStringConvertible, Sendable {
       _ = (CacheControl([text]).seconds("max-age"), StrictTransportSecurity(text), ContentRange(text))
     }
 
-  // MARK: Pieces
+  // MARK: Chunks
 
   private static func pieces(of text: Data, _ size: Int) -> [Data] {
     guard size < text.count else { return [text] }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Martlet
 
-/// The work for a text of a peer is linear in its size, and not far from that for plain JSON of this size.
+/// The work for a peer's text is linear in its size, and not much more than for plain JSON of the same size.
 ///
-/// In the emulator of `.ci/work` it is counted in instructions. With `MARTLET_WORK_BYTES` it is the processor time of
-/// the thread, so the bounds are wide: twice those of linear work, and half of those of quadratic work.
+/// The emulator of `.ci/work` counts instructions. With `MARTLET_WORK_BYTES`, the tests measure the thread's processor
+/// time. The bounds are therefore wide: twice those of linear work, and half of those of quadratic work.
 @Suite(.enabled(if: Steps.areCounted || PeerWork.bytes != nil, "instructions are counted by .ci/work"), .hangLimit)
 struct PeerWorkTests {
-  /// The bytes of a text, and of one that has four times as much.
+  /// The sizes of two texts in bytes; the second text is four times as large.
   private static var sizes: [Int] {
     let size = PeerWork.bytes ?? 16 << 10
     return [size, 4 * size]
@@ -28,11 +28,11 @@ struct PeerWorkTests {
   }
 
   @Test(arguments: PeerWork.all) func `the work is linear`(_ row: PeerWork) {
-    // The first time is not like the others.
+    // The first run has additional one-time costs.
     row.read(row.text(100))
     let texts = Self.sizes.map { row.text($0) }
     let plain = Self.plain(texts[1].count)
-    // Something else may run on the core, so the least of a few counts is compared.
+    // Other work may run on the core, so the minimum of several measurements is compared.
     var (small, large, unit) = (Int.max, Int.max, Int.max)
     for _ in 0..<(Steps.areCounted ? 1 : 5) {
       small = min(small, Self.work { row.read(texts[0]) })

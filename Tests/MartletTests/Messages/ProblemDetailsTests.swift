@@ -46,7 +46,7 @@ import Testing
     #expect(try await Self.error("{}", "Application/Problem+JSON; charset=utf-8").problemDetails != nil)
   }
 
-  /// The decoder of Foundation would take minutes, and nobody could cancel it.
+  /// Foundation's decoder would take minutes and could not be cancelled.
   @Test func `is nil for a hostile body`() async throws {
     let nested = String(repeating: "[", count: 511) + String(repeating: "\"\",", count: 21_000)
 

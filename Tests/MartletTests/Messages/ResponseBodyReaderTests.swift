@@ -8,7 +8,7 @@ import Testing
 
 /// A body has one reader, and ends with the closure that received it.
 @Suite(.hangLimit) struct ResponseBodyReaderTests {
-  /// A body with the chunks `abc` and `def`.
+  /// The origins of a body with the chunks `abc` and `def`.
   enum Origin: CaseIterable {
     case transport, closure, recorded, middleware
 
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// A way to read a body.
+  /// The ways to read a body.
   enum Reading: CaseIterable {
     case collect, text, loop, firstChunk, lines, jsonLines
 
@@ -49,7 +49,7 @@ import Testing
         do {
           for try await _ in response.jsonLines(as: JSONValue.self) {}
         } catch let error as HTTPError where error.kind == .decoding {
-          // The body was read, and is not JSON.
+          // The body was read, but it is not JSON.
         }
       }
     }

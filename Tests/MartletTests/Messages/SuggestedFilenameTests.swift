@@ -22,7 +22,7 @@ import Testing
       ("attachment; filename*=utf-8''%e2%82%ac%20rates; filename=\"EURO rates\"", "€ rates"),
       ("attachment; filename*=iso-8859-1'en'%A3%20rates", "£ rates"),
       ("attachment; filename*=UTF-8'en'a", "a"),
-      // What cannot be read leaves the plain one.
+      // If `filename*` cannot be decoded, `filename` is used.
       ("attachment; filename=plain; filename*=UTF-8''%e2%82", "plain"),
       ("attachment; filename=plain; filename*=UTF-8''%zz", "plain"),
       ("attachment; filename=plain; filename*=koi8-r''%C1", "plain"),
@@ -31,14 +31,14 @@ import Testing
       ("attachment; filename=plain; filename*=UTF-8", "plain"),
       ("attachment; filename=plain; filename*=\"UTF-8''quoted\"", "plain"),
       ("attachment; filename=plain; filename*=UTF-8''%2e%2e", "plain"),
-      // The first of each counts.
+      // The first of several equal parameters is used.
       ("attachment; filename=a; filename=b", "a"),
       ("attachment; filename*=UTF-8''a; filename*=UTF-8''b", "a"),
       // Quoted pairs
       (#"attachment; filename="a \"quoted\" b""#, "a _quoted_ b"),
       (#"attachment; filename="a\bc""#, "abc"),
       (#"attachment; filename="a;b=c.txt""#, "a;b=c.txt"),
-      // What servers write
+      // Malformed values that servers send
       ("attachment; filename=my report.pdf", "my report.pdf"),
       ("attachment; filename=\"no end.pdf", "no end.pdf"),
       ("attachment; filename=\"a%20b.txt\"", "a%20b.txt"),
@@ -106,7 +106,7 @@ import Testing
     #expect(noExtension == "a." + String(repeating: "€", count: 84))
     let accents = try #require(SafeFilename.make(of: "a" + String(repeating: "\u{301}", count: 500) + ".txt"))
     #expect(accents.utf8.count <= 255 && accents.unicodeScalars.first == "a" && accents.hasSuffix(".txt"))
-    // What a cut leaves is looked at once more.
+    // The truncated name is checked again.
     let device = "con" + "x" + String(repeating: "\u{301}", count: 500) + ".txt"
     #expect(SafeFilename.make(of: device) == "_con.txt")
     #expect(SafeFilename.make(of: String(repeating: "a", count: 254) + ". b") == String(repeating: "a", count: 254))
@@ -128,7 +128,7 @@ import Testing
         Self.suggested("attachment; filename=\(FieldSyntax.quoted(text))"),
         Self.suggested(nil, url: RequestTarget("http://h.test/\(text)")),
       ]
-      // The others want the thread, too.
+      // Other tests need the thread too.
       if number % 100 == 0 { await Task.yield() }
       for name in names.compactMap({ $0 }) {
         count += 1

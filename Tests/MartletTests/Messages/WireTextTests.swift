@@ -8,7 +8,7 @@ import Testing
 @testable import MartletOutbox
 
 @Suite(.hangLimit) struct WireTextTests {
-  /// ASCII, UTF-8, ISO 8859-1, other octets, and UTF-8 of a scalar that wire text uses itself.
+  /// ASCII, UTF-8, ISO 8859-1, other octets, and the UTF-8 of scalars that wire text itself uses.
   static let values: [[UInt8]] = [
     [], Array("plain".utf8), Array("\u{E9}\u{1F600}".utf8), [0x63, 0xE9], [0xE9, 0x22, 0xFF, 0x80],
     Array("\u{F7E9}".utf8), Array("\u{F7E9}".utf8) + [0xE9], Array("\u{F77F}\u{F800}".utf8), Array(0x80...0xFF),

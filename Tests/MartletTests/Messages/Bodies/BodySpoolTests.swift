@@ -148,7 +148,7 @@ import Testing
           }
           switch number {
           case 1: return Data("half".utf8)
-          // Ends, as many sequences do, when its task is cancelled.
+          // Like many sequences, this one ends when its task is cancelled.
           case 2:
             _ = try? await untilCancelled()
             return nil
@@ -167,7 +167,7 @@ import Testing
       #expect(transport.requests.isEmpty)
       #expect(Self.names(folder).isEmpty)
 
-      // Waits for the end of the first reading, and reads it anew.
+      // The second request waits for the end of the first read, then reads the body again.
       _ = try await client.post("http://example.test/", body: body)
       #expect(transport.requests.map { $0.body?.length } == [9])
       #expect(Self.names(folder).isEmpty)

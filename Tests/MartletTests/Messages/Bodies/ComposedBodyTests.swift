@@ -84,7 +84,7 @@ import Testing
       #expect(error?.kind == .fileFailed)
       #expect(error?.message.contains(change < 0 ? "got shorter" : "got longer") == true)
       #expect(error?.message.contains(file.lastPathComponent) == true)
-      // Never all of what was announced.
+      // The announced length is never sent in full.
       #expect(count.withLock { $0 } < 600_001)
       let request = HTTPRequest.post("http://example.test/", body: body)
       #expect(throws: HTTPError.self) { try body.content.source(600_002, for: request) }

@@ -25,7 +25,7 @@ import Testing
     return (data, request.headers[all: "Content-Encoding"])
   }
 
-  /// Text that has something to compress, and something that cannot be.
+  /// Returns data that alternates between random and compressible bytes.
   private static func mixed(_ count: Int) -> Data {
     var random = SeededGenerator(seed: 3)
     return Data(count: count) { $0 % 1000 < 500 ? UInt8(truncatingIfNeeded: random.next()) : 65 }

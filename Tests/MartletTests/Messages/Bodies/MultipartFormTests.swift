@@ -6,12 +6,12 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct MultipartFormTests {
-  /// The bytes as they would be sent.
+  /// Returns the encoded form as text.
   private static func text(_ form: MultipartForm, boundary: String? = "b") async throws -> String {
     String(decoding: try await sent(.multipart(form, boundary: boundary)).data, as: UTF8.self)
   }
 
-  /// What arrives at a stub.
+  /// Returns the body and the type that a stub receives.
   private static func sent(_ body: HTTPBody) async throws -> (data: Data, type: String?) {
     let transport = StubTransport { _ in .text("x") }
     _ = try await HTTPClient.onTestClock { $0.transport = transport }.post("http://example.test/", body: body)
@@ -20,7 +20,7 @@ import Testing
     return (data, request.headers["Content-Type"])
   }
 
-  /// Sends what must be refused before anything is sent.
+  /// Sends a body and returns its error, which must be thrown before anything is sent.
   private static func refusal(_ body: HTTPBody) async throws -> HTTPError {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
@@ -101,7 +101,7 @@ import Testing
 
   // MARK: Names
 
-  /// The WHATWG's "escape a multipart name", and its line breaks.
+  /// The WHATWG's escaping of multipart names, including line breaks.
   @Test(
     arguments: [
       ("plain", "plain", "plain"), ("a\"b", "a%22b", "a%22b"), ("a\\b", "a\\b", "a\\b"), ("a%22b", "a%22b", "a%22b"),
@@ -112,7 +112,7 @@ import Testing
       ("\"\r\nX-Injected: 1\r\n\r\n--b--", "%22%0D%0AX-Injected: 1%0D%0A%0D%0A%2D-b--", ""),
     ] as [(String, String, String)])
   func `escapes names and filenames as browsers do`(text: String, name: String, filename: String) async throws {
-    // The last row is about injection; its delimiter would be refused for its own sake, so it has another boundary.
+    // The last row tests injection. Its text contains the delimiter `--b`, which is rejected with the boundary `b`.
     let name = name.replacing("%2D-b--", with: "--b--")
     let filename = filename.isEmpty && !text.isEmpty ? name : filename
 
@@ -133,7 +133,7 @@ import Testing
     let text = try await Self.text(
       Self.form {
         $0.add(value, for: "n")
-        // Data are not text.
+        // Data is not text.
         $0.add(Data(value.utf8), for: "d")
       })
 
@@ -180,7 +180,7 @@ import Testing
     }
   }
 
-  /// `name="n\"; filename="; name=evil"` is the name `n"; filename=` to some servers, and a second name.
+  /// Some servers read `name="n\"; filename="; name=evil"` as the name `n"; filename=` and a second name.
   @Test(arguments: ["\\", "n\\", "n\\\\\\"]) func `rejects a name whose trailing backslash would escape the quote`(
     name: String
   )
@@ -189,7 +189,7 @@ import Testing
     let error = try await Self.refusal(.multipart { $0.add(Data(), for: name, filename: "; name=evil") })
     #expect(error.kind == .invalidRequest)
 
-    // Nothing follows, or the backslash is one itself.
+    // Without a filename, nothing follows the quote; a second backslash makes the first a literal one.
     #expect(try await Self.text(Self.form { $0.add("x", for: name) }).contains("name=\"\(name)\"\r\n"))
     #expect(
       try await Self.text(Self.form { $0.add(Data(), for: name + "\\", filename: "f\\") })

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Martlet
 
-/// The codes are public, and programs act on them.
+/// Explanation codes are public API, because programs act on them.
 @Suite(.hangLimit) struct ExplanationCodesTests {
   private static let sources = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../../../Sources/Martlet").standardized
 
-  /// The codes of the article; one with a `*` once for each of its reasons.
+  /// Returns the codes in the article's table; a code that ends in `*` is expanded to one code per reason.
   private static func listed() throws -> [String] {
     let article = try String(contentsOf: sources.appending(path: "Martlet.docc/Explaining.md"), encoding: .utf8)
     return article.split(separator: "\n").flatMap { line -> [String] in
@@ -33,10 +33,10 @@ import Testing
     return texts
   }
 
-  /// The texts between quotes in these sources.
+  /// Returns the string literals in these sources.
   private static func literals() throws -> Set<String> {
     let texts = try texts()
-    // Codes about the server and about a proxy differ in their first part.
+    // Some codes interpolate their first part, because it differs between servers and proxies.
     return Set(
       texts.flatMap { $0.split(separator: "\"") }.map {
         $0.hasPrefix(#"\(party.area)."#) ? "authentication.\($0.dropFirst(14))" : String($0)
@@ -94,7 +94,7 @@ import Testing
     #expect(Explanation.Decision.preemptive(.basic, .proxy).code == "proxyAuthentication.preemptive")
   }
 
-  /// The codes with reasons that rules return.
+  /// The codes of the reasons that rules return.
   private static var ofRules: [String] {
     var codes: [String] = []
     func add(_ reason: some ExplainedReason, _ start: String) {

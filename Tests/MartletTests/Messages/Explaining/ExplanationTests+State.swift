@@ -72,7 +72,7 @@ extension ExplanationTests {
 
   private static let host = "https://www.a.test"
 
-  /// A cookie that the first response sets, and a second request.
+  /// A situation in which the first response sets a cookie and a second request follows.
   private static func cookie(
     _ line: String, then url: String, at first: String = host + "/x", _ name: String, _ expected: String...
   ) -> Situation {
@@ -151,7 +151,7 @@ extension ExplanationTests {
     return headers
   }
 
-  /// Two equal requests, with seconds between them.
+  /// A situation with two equal requests and a pause in seconds between them.
   private static func twice(
     _ name: String, _ first: StubResponse, then second: StubResponse = .text("y"), after pause: Double = 0,
     _ options: RequestOptions = RequestOptions(), _ headers: HTTPHeaders = [:], _ expected: String...

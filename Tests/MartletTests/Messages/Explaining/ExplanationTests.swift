@@ -6,13 +6,13 @@ import Testing
 
 @testable import Martlet
 
-/// What a request is told about the decisions that were made for it.
+/// An explanation lists the decisions that were made for a request.
 @Suite(.hangLimit) struct ExplanationTests {
-  /// Requests to a stub, and the sentences about the last one.
+  /// Requests to a stub, and the expected sentences about the last request.
   struct Situation: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var script: [StubResponse] = [.text("x")]
-    /// The requests; all but the last one prepare it.
+    /// The requests; all but the last one only prepare the client.
     var requests: [HTTPRequest] = [.get("http://a.test/x")]
     var options = RequestOptions()
     /// The seconds that pass before the last request.
