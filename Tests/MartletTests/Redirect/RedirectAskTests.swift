@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// Redirects that the program decides on.
+/// Redirects on which the program decides.
 @Suite(.hangLimit) struct RedirectAskTests {
   private static func client(
     _ transport: StubTransport, allowingDowngrade: Bool = false,
@@ -192,7 +192,7 @@ import Testing
 }
 
 extension Result where Failure == any Error {
-  /// What an asynchronous closure came to.
+  /// Creates a result from an asynchronous closure.
   fileprivate init(_ body: () async throws -> Success) async {
     do { self = .success(try await body()) } catch { self = .failure(error) }
   }

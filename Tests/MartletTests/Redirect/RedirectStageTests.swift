@@ -247,7 +247,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  /// Redirects `/0` to `/1` and so on; the last one answers.
+  /// Redirects `/0` to `/1` and so on; the last path responds with a text.
   private static func chain(_ count: Int) -> StubTransport {
     StubTransport { request in
       let number = Int(request.url?.path().dropFirst() ?? "") ?? 0
@@ -378,7 +378,7 @@ import Testing
     let transport = StubTransport { request in
       await clock.wait(forSleepers: 1)
       clock.advance(by: .seconds(4))
-      // The third answer is too late; it is never given.
+      // The third response is too late, so it is never sent.
       if clock.now.offset >= .seconds(10) { try await untilCancelled() }
       return .redirect(to: "\(request.url?.path() ?? "")x")
     }

@@ -24,7 +24,7 @@ import Testing
     #expect(!repetition.needsHTTP11)
   }
 
-  /// GOAWAY with INTERNAL_ERROR, and a last stream below.
+  /// A GOAWAY with INTERNAL_ERROR whose last stream ID is below the request's.
   @Test func `after a refusal with an error, the last of three repetitions uses a new connection`() {
     var repetition = Repetition()
     var error = HTTPError(.connectionLost, "refused")
@@ -93,7 +93,7 @@ import Testing
 
     #expect(counts(Self.lost(followsAnswer: true), .standard) == [1, 1, 2, 3])
     #expect(counts(Self.lost(), .standard) == [1, 2, 3, 4])
-    // A policy of one's own has said how often.
+    // Other policies count every attempt, because the caller chose their number.
     #expect(counts(Self.lost(followsAnswer: true), .backoff()) == [1, 2, 3, 4])
   }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct RetryBudgetTests {
-  /// How many repetitions can be had at one moment.
+  /// Returns the number of retries that are available at one moment.
   private func available(_ budget: RetryBudget, at time: Duration) -> Int {
     var count = 0
     while count < 100_000, budget.takeRetry(at: time) { count += 1 }
@@ -59,12 +59,13 @@ import Testing
     #expect(taken == 230)
   }
 
-  /// R requests a second of 1,000 users against a server that is down for 30 s, each repeated twice if allowed.
+  /// 1,000 users send R requests per second to a server that is down for 30 s; each is retried twice on average if
+  /// allowed.
   @Test(arguments: [1, 10, 100, 1000]) func `keeps the load on a failing server close to normal`(rate: Int) {
     let budget = RetryBudget()
     var generator = SeededGenerator(seed: UInt64(rate))
     var repetitions: [Int: Int] = [:]
-    /// The repetitions that are due, by hundredths of a second.
+    /// The retries that are due, by hundredths of a second.
     var due: [Int: Int] = [:]
     var sent = [Int](repeating: 0, count: 60)
 
@@ -84,7 +85,7 @@ import Testing
     for second in 9..<30 {
       let window = (second - 9)...second
       let load = window.map { sent[$0] }.reduce(0, +)
-      // What was allowed in one window may go out in the next one.
+      // Retries that were allowed in one window may be sent in the next one.
       #expect(Double(load) <= 1.2 * Double(rate * 10) + 30 + Double(rate) * 0.1 + 3)
     }
     #expect(Double(sent.reduce(0, +)) <= 1.2 * Double(rate * 30) + 3 * 30 + 3)
@@ -119,7 +120,7 @@ import Testing
     clock.advance(by: .seconds(1000))
     _ = try? await client.get("http://example.test/")
     let first = transport.requests.count
-    // The derived client is younger, so its own time begins later.
+    // The derived client is created later, so its own time also begins later.
     clock.advance(by: .seconds(5))
     let derived = client.derived { _ in }
     _ = try? await derived.get("http://example.test/")

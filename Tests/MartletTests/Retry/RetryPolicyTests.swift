@@ -10,7 +10,7 @@ import Testing
   static let keyedPost = HTTPRequest.post(
     "http://example.test/", headers: ["idempotency-key": "k"], body: .text("t"))
 
-  /// One whose body cannot be sent again.
+  /// A request whose body cannot be sent again.
   static let used: HTTPRequest = {
     let source = BodySource(length: nil, isReplayable: false) { _ in }
     source.begin()
@@ -25,7 +25,7 @@ import Testing
   static let timedOut = Outcome(error: HTTPError(.timedOut, "late", phase: .waiting))
   static let fileMissing = Outcome(error: HTTPError(.fileFailed, "gone"))
   static let noDescriptor = Outcome(error: .file("a file could not be opened", code: 24))  // EMFILE
-  /// GOAWAY with PROTOCOL_ERROR, and a last stream below.
+  /// A GOAWAY with PROTOCOL_ERROR whose last stream ID is below the request's.
   static let refusedWithError: Outcome = {
     var error = HTTPError(.protocolViolation, "refused")
     (error.mayHaveReachedServer, error.mayBeStaleConnection) = (false, true)
@@ -135,7 +135,7 @@ import Testing
     #expect(Self.pause(policy, Outcome(status: 429, headers: ["Retry-After": "3601"])) == nil)
   }
 
-  // MARK: What is repeated
+  // MARK: Retried requests
 
   @Test func `treats seven statuses as transient`() {
     for code in 100...999 {
@@ -147,7 +147,7 @@ import Testing
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let outcome: Outcome
-    /// Which policies repeat: standard, timeouts, backoff, and custom, which always wants to.
+    /// The policies that retry: standard, timeouts, backoff, and a custom policy that always retries.
     let get: String
     let post: String
     let keyed: String

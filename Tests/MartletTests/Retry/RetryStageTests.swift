@@ -7,7 +7,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct RetryStageTests {
-  // The sleeps of limits would be among those of the pauses.
+  // Timeouts would add their sleeps to the recorded delays.
   private static let settings: ClientSetting = [.random(0.5), .now(RetryAfterTests.now), .timeout(.unlimited)]
 
   @Test(arguments: [(0.5, [100, 200, 400]), (0.25, [50, 100, 200]), (0, [])] as [(Double, [Int])])
@@ -122,7 +122,7 @@ import Testing
     #expect(error.attempts.map(Self.text) == ["1 500 -"])
   }
 
-  /// The number, what came of it and the pause.
+  /// Formats the number, the outcome and the delay of an attempt.
   private static func text(_ attempt: HTTPResponse.Attempt) -> String {
     let outcome =
       switch attempt.outcome {
@@ -257,7 +257,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  /// A body that ends in an error after its first piece.
+  /// A body that fails after its first chunk.
   private static func breaking() -> StubResponse {
     let pieces = Locked([Data("half".utf8)])
     return .streamed {

@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct CollectStageTests {
-  /// A body in pieces, and how many were asked for.
+  /// A response whose body has this many chunks; `asked` counts the reads.
   private static func response(
     _ status: HTTPStatus, headers: HTTPHeaders = [:], pieces: Int, of size: Int = 10, asked: Log<Int> = Log()
   ) -> StubResponse {
@@ -78,7 +78,7 @@ import Testing
     #expect(bare?.response?.isBodyTruncated == false)
   }
 
-  /// Nothing is read, so nobody knows: of such a body not even an end is waited for.
+  /// Nothing is read from such a body, not even its end, so the stage cannot tell whether the body is complete.
   @Test func `with a limit of zero, an error body of unknown length counts as truncated`() async throws {
     for headers: HTTPHeaders in [["Transfer-Encoding": "chunked"], ["Content-Encoding": "gzip"]] {
       let asked = Log<Int>()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// The limits of a request hold for bodies that middleware creates.
+/// A request's limits also apply to bodies that middleware creates.
 @Suite(.hangLimit) struct MiddlewareBodyTests {
   /// A body that middleware creates.
   enum Body: CaseIterable {

@@ -6,9 +6,9 @@ import Testing
 @testable import Martlet
 @testable import MartletBase
 
-/// The cancellation of a task that awaits `next` ends what it has sent, at once and nothing else.
+/// Cancelling a task that awaits `next` immediately ends its request, and nothing else.
 @Suite(.hangLimit) struct MiddlewareCancellationTests {
-  /// Awaits the response, and reads its body, in a task that can be cancelled alone.
+  /// Awaits the response and reads its body in a task that can be cancelled separately.
   final class Awaiting: Middleware {
     /// Holds the middleware after the cancellation.
     let rest = Gate()
@@ -34,19 +34,19 @@ import Testing
     func cancel() { task.value?.cancel() }
   }
 
-  /// What a request waits for.
+  /// The operation that a request waits for.
   enum Wait: CaseIterable {
     case head, body, retry, turn, budget, question, redirect, sharedResponse
 
-    /// Those of this kind are above the middleware of an exchange.
+    /// Whether the wait is below exchange middleware.
     var isBelowAttempt: Bool { self == .head || self == .body || self == .turn || self == .budget }
   }
 
-  /// A client whose requests of `/` wait, and how to know that one does.
+  /// A client whose requests for `/` wait, and a closure that returns when a request is waiting.
   private struct Scene {
     let client: HTTPClient
     let isWaiting: @Sendable () async -> Void
-    /// What else has to end.
+    /// Ends the remaining work of the scene.
     var end: @Sendable () async -> Void = {}
 
     init(_ wait: Wait, _ change: @Sendable (inout HTTPClient.Configuration) -> Void) async throws {

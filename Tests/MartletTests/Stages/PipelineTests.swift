@@ -7,7 +7,7 @@ import Testing
 
 /// The stages and their order (Docs/Decisions/0003).
 @Suite(.hangLimit) struct PipelineTests {
-  /// Notes what passes, down and up.
+  /// Logs requests on the way down, and responses and errors on the way up.
   private struct Noting: Middleware {
     let name: String
     let log: Log<String>

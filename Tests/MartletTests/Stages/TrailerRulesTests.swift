@@ -6,7 +6,7 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// What may follow the body of a request.
+/// Which trailers may follow a request body.
 @Suite(.hangLimit) struct TrailerRulesTests {
   private static func problem(_ names: [String], _ fields: HTTPHeaders? = nil) -> String? {
     do {

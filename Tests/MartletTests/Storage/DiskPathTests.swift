@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// U+0600 and U+0301 are one character with the slash after or before them.
+/// U+0600 and a following slash are one `Character`, as are a slash and a following U+0301.
 @Suite struct DiskPathTests {
   @Test(arguments: [
     ("/", "/", "", "/"), ("/a", "/", "a", "/"), ("/a/b", "/a/", "b", "/a"), ("a", "", "a", ""),

@@ -6,10 +6,10 @@ import Testing
 @testable import Martlet
 
 extension ParentFolderCalls {
-  /// Those of a system that cannot open a folder.
+  /// The calls of a system that cannot open the folder.
   static func unopened(_ code: Int32) -> Self { Self(open: { _ in -code }, sync: { _ in 0 }) }
 
-  /// Those of a system that opens a folder, and cannot sync it.
+  /// The calls of a system that opens the folder but cannot sync it.
   static func unsynced(_ code: Int32) -> Self { Self(open: Self.system.open, sync: { _ in code }) }
 }
 

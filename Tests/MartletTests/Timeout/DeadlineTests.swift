@@ -8,7 +8,7 @@ import Testing
 @Suite(.hangLimit) struct DeadlineTests {
   private let clock = TestClock(advancing: .manually)
 
-  // MARK: The value
+  // MARK: Values
 
   @Test func `counts down to zero on its clock`() {
     let deadline = Deadline(.seconds(2), name: "checkout", clock: clock)
@@ -121,7 +121,7 @@ import Testing
       await clock.waitForSleepers(2)
       clock.advance(by: .seconds(0.8))
     }
-    // The third attempt is at 1.6 s, and has no time for another.
+    // The third attempt is sent at 1.6 s and leaves no time for another one.
     let error = try await #require(throws: HTTPError.self) { try await request.value }
     #expect(error.kind == .connectionLost)
     #expect(transport.requests.count == 3)
@@ -146,7 +146,7 @@ import Testing
     #expect(error.deadline?.limit == .seconds(2))
     #expect(error.phase == .queued)
     crowd.open()
-    // Its total limit counts from its start.
+    // The request's total limit counts from its start, not from its submission.
     #expect(try await patient.value.text == "x")
     #expect(crowd.names == ["/first", "/patient"])
   }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Martlet
 
-/// The idle limit of a transport that says itself when bytes come, and is told when its exchange has to end.
+/// The idle limit with a transport that reports received bytes itself and is notified when its exchange must end.
 @Suite(.hangLimit) struct IdleLimitTests {
-  /// Answers with a body of which nothing comes; the test says that bytes do.
+  /// Responds with a body that never yields bytes; the test reports them instead.
   private struct ReportingTransport: AbortAwareTransport {
     let contexts = Log<RequestContext>()
 
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// Never answers.
+  /// Never responds.
   private struct SilentTransport: AbortAwareTransport {
     let contexts: Log<RequestContext>
 
@@ -98,7 +98,7 @@ import Testing
     await clock.waitForSleepers(1)
     clock.advance(by: .seconds(10))
     exchange.setPaused(false)
-    // When it is looked at again, which is 30 seconds after the last time.
+    // The limit is checked again 30 seconds after the previous check.
     clock.advance(by: .seconds(20))
     await clock.waitForSleepers(1)
     #expect(handle.isAlive)

@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct TimeoutTests {
-  /// One limit, where it applies, and what its error says.
+  /// A limit, the phase in which it applies, and the text of its error.
   struct Limit: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let policy: TimeoutPolicy
@@ -75,7 +75,7 @@ import Testing
     await clock.wait(forSleepers: 1)
     await letOthersRun()
     #expect(handle.isAlive)
-    // A limit that is 5 ms away or less is looked at too early, and then 5 ms later.
+    // A limit that is at most 5 ms away is first checked too early, then again 5 ms later.
     let end = rest > 5 ? 7000 : 7005
     clock.advance(by: .milliseconds(end - 7000 + rest))
 
@@ -118,11 +118,11 @@ import Testing
     #expect(try await handle.value.text == "late")
   }
 
-  /// A body whose pieces a test hands over.
+  /// A body whose chunks the test provides.
   private final class Pieces: Sendable {
     private let stream: AsyncStream<Data>
     private let source: AsyncStream<Data>.Continuation
-    /// How often the body was asked for its next piece.
+    /// Counts the reads of the body.
     let asked = Log<Int>()
 
     init() { (stream, source) = AsyncStream.makeStream() }
@@ -269,7 +269,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  /// One limit set, in turn.
+  /// Returns one policy for each limit, with only that limit set.
   private static func policies(_ limit: Duration) -> [TimeoutPolicy] {
     var policies = [TimeoutPolicy](repeating: .unlimited, count: 4)
     policies[0].connect = limit
@@ -295,7 +295,7 @@ import Testing
     #expect(error.message.contains("idle limit of 500.0 s"))
   }
 
-  /// How a request ends that gets no answer.
+  /// Returns the error of a request that never receives a response.
   private static func error(
     _ way: Unbounded, after time: Duration, _ change: @Sendable (inout HTTPClient.Configuration) -> Void
   ) async throws -> HTTPError {
@@ -331,7 +331,7 @@ import Testing
     #expect(policy.firstByte == nil && policy.total == .seconds(120))
   }
 
-  // MARK: What ignores cancellation
+  // MARK: Code that ignores cancellation
 
   enum Place: CaseIterable, Sendable { case transport, body, middleware, exchangeMiddleware }
   enum Way: CaseIterable, Sendable { case awaited, managed, streamed }
