@@ -5,7 +5,7 @@
 
   @testable import Martlet
 
-  /// Programs with and without Foundation know the same international host names.
+  /// Programs with and without Foundation accept the same international host names.
   @Suite struct InternationalHostTests {
     @Test(
       .enabled(if: martlet_idn_is_usable()),

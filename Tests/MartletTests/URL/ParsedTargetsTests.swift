@@ -33,7 +33,7 @@ import Testing
       #expect(composed.string == "http://a.test/%C3%A9\(number)")
       #expect(decomposed.string == "http://a.test/e%CC%81\(number)")
 
-      // The sign for kelvin, which is equal to the letter.
+      // The kelvin sign and the letter K are equal as strings.
       let letter = try targets.url(of: RequestTarget("http://a.test/K\(number)"), adding: [:])
       let sign = try targets.url(of: RequestTarget("http://a.test/\u{212A}\(number)"), adding: [:])
 

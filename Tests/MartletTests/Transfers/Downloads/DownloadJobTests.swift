@@ -5,11 +5,11 @@ import Testing
 
 @testable import Martlet
 
-/// What a download asks for, and what it keeps, over a stub.
+/// The requests that a download sends and the bytes that it keeps, with a stub.
 @Suite(.hangLimit) struct DownloadJobTests {
   private static let bytes = Data(count: 10 << 20) { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
 
-  /// The part that a request asks for.
+  /// Responds with the requested range.
   private static func part(
     _ request: HTTPRequest, of bytes: Data = bytes, tag: String = "1", and excess: Data = Data()
   ) -> StubResponse {
@@ -49,7 +49,7 @@ import Testing
     #expect(waiting.count == 2)
   }
 
-  /// Leaves the beginning of the file.
+  /// Runs a download that fails and leaves the first bytes of the file.
   private func leave(_ count: Int, in folder: TemporaryFolder) async {
     let transport = StubTransport { _ in
       .status(
@@ -117,7 +117,7 @@ import Testing
         return .status(
           .ok, headers: ["ETag": "\"1\"", "Content-Length": "\(Self.bytes.count)"], body: Self.bytes.prefix(1000))
       }
-      // Always another part than the one that was asked for.
+      // The range is never the requested one.
       return .status(
         .partialContent, headers: ["ETag": "\"1\"", "Content-Range": "bytes 1-3/\(Self.bytes.count)"],
         body: Data(count: 3))
@@ -162,7 +162,7 @@ import Testing
     gate.open()
     await waiting.wait(for: 2)
 
-    // What began later would have its own limit later.
+    // A limit that began later would also expire later.
     clock.advance(by: .seconds(30))
 
     let error = await #expect(throws: HTTPError.self) { try await task.value }

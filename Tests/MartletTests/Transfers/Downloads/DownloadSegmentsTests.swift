@@ -14,7 +14,7 @@ extension Shared<Int> {
   }
 }
 
-/// Additional connections of a download, which a server may refuse.
+/// A download's additional connections, which the server may refuse.
 @Suite(.hangLimit) struct DownloadSegmentsTests {
   private static let bytes = [UInt32](0..<UInt32(18 << 18)).withUnsafeBytes { Data($0) }
 
@@ -29,7 +29,7 @@ extension Shared<Int> {
 
   private static func refusal(_ status: Int) throws -> StubResponse {
     guard status > 0 else { throw HTTPError(.connectionLost, "closed") }
-    // The same version, but no range.
+    // The response has the same version, but no range.
     guard status != 200 else { return .status(.ok, headers: ["ETag": "\"1\""], body: bytes) }
     return .status(HTTPStatus(rawValue: status), body: Data("busy".utf8))
   }
@@ -50,7 +50,7 @@ extension Shared<Int> {
     let (seen, refused) = (Shared(0), Log<Void>())
     let transport = StubTransport { request in
       let number = seen.next()
-      // The second and third additional connections, while the first one has a segment.
+      // The second and third additional connections are refused while the first one fetches a segment.
       if number == 2 { await refused.wait(for: 2) }
       guard number == 3 || number == 4 else { return try Self.range(request) }
       refused.add(())

@@ -15,7 +15,7 @@ import Testing
 
   private static let settings: ClientSetting = [.cache(.off), .retry(.off)]
 
-  /// Leaves the first 100 bytes of `old`, from a response with these fields.
+  /// Leaves a part file with the first 100 bytes of `old`, from a response with these fields.
   private static func leave(_ fields: HTTPHeaders, at file: URL, url: String = "https://a.test/a") async throws {
     let part = try await PartFile.open(file.path + ".part", url: url, resume: .automatic)
     let dated = fields.replacing(with: ["Date": "Mon, 07 Nov 1994 08:49:37 GMT"])
@@ -26,7 +26,7 @@ import Testing
     part.close()
   }
 
-  /// A server of `new`, which ignores `If-Range` and sends these fields with its range of `body`.
+  /// A server that serves `new`, ignores `If-Range` and sends these fields with its range of `body`.
   private static func server(_ fields: HTTPHeaders, status: HTTPStatus = .partialContent, body: Data) -> StubTransport {
     StubTransport { request in
       guard request.headers.contains("Range") else { return .status(.ok, headers: ["ETag": "\"new\""], body: new) }
@@ -36,7 +36,7 @@ import Testing
 
   @Test(
     arguments: [
-      // A strong tag is not repeated: no tag, another one, only a date.
+      // The strong tag is not repeated: the range has no tag, another tag, or only a date.
       (["ETag": "\"old\"", "Content-Length": "200"], ["Content-Range": "bytes 100-199/200"]),
       (["ETag": "\"old\"", "Content-Length": "200"], ["Content-Range": "bytes 100-199/200", "ETag": "\"new\""]),
       (["ETag": "\"old\"", "Content-Length": "200"], ["Content-Range": "bytes 100-199/200", "ETag": "W/\"old\""]),
@@ -44,7 +44,7 @@ import Testing
         ["ETag": "\"old\"", "Last-Modified": date, "Content-Length": "200"],
         ["Content-Range": "bytes 100-199/200", "Last-Modified": later]
       ),
-      // A date changes, or neither date nor size is repeated.
+      // The date changes, or neither the date nor the size is repeated.
       (
         ["Last-Modified": date, "Content-Length": "200"],
         ["Content-Range": "bytes 100-199/200", "Last-Modified": later]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-/// What a part file and its record say at each moment: a process may be killed at any.
+/// The part file and its record must be consistent at every moment, because the process may be killed at any time.
 @Suite(.hangLimit) struct PartFileTests {
   private final class Folder: Sendable {
     private let folder: TemporaryFolder
@@ -110,7 +110,7 @@ import Testing
     try begin(part, length: 10)
     _ = try part.write(Data(repeating: 1, count: 10), at: 0)
     try part.leave()
-    // As a process leaves it that is killed between the two names of a finished file.
+    // A process that is killed while it renames the finished file can leave both names.
     try FileManager.default.linkItem(atPath: folder.part, toPath: folder.path + "/a")
 
     let next = try await folder.open("https://a.test/a", resume)

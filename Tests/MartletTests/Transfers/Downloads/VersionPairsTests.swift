@@ -5,11 +5,11 @@ import Testing
 
 @testable import Martlet
 
-/// Random servers whose file changes, and which ignore, half honor or contradict `If-Range`.
+/// Random servers whose file changes, and which ignore, sometimes honor or contradict `If-Range`.
 @Suite(.hangLimit) struct VersionPairsTests {
-  /// A server that has another version of its file from one request on.
+  /// A server whose file changes after some request.
   ///
-  /// It never claims that bytes of one version have the strong validator of the other one: that cannot be noticed.
+  /// It never sends bytes of one version with the strong validator of the other, because no client could detect that.
   struct Server: Sendable {
     enum Validator: CaseIterable { case tag, tagAndDate, date, weakTagAndDate, none }
     enum Total: CaseIterable { case right, unknown, other }
@@ -18,13 +18,13 @@ import Testing
     let versions: [Data]
     let changesAfter: Int
     let validator: Validator
-    /// The probability that a condition is evaluated.
+    /// The probability that the server evaluates a condition.
     let honors: Double
     let repeatsTag: Bool
     let repeatsDate: Bool
     let total: Total
     let span: Span
-    /// The probability that a body is cut.
+    /// The probability that a body is truncated.
     let cuts: Double
 
     init(_ random: inout SeededGenerator, versions: [Data], cuts: Double) {
@@ -38,7 +38,7 @@ import Testing
         Double.random(in: 0..<1, using: &random) < 0.6 ? .right : Total.allCases.randomElement(using: &random) ?? .right
       span =
         Double.random(in: 0..<1, using: &random) < 0.7 ? .asked : Span.allCases.randomElement(using: &random) ?? .asked
-      // Without the date, only the size can show a change, so both versions must not seem to have the same.
+      // Without a date, only the size reveals a change, so the versions must not appear to have the same size.
       let hasDateOnly = validator == .date || validator == .weakTagAndDate
       let isSizeEnough = versions[0].count != versions[1].count && total != .other
       repeatsDate = hasDateOnly && !isSizeEnough || Bool.random(using: &random)
@@ -78,7 +78,7 @@ import Testing
       }
       let size =
         switch total {
-        // A first range with a wrong size is a lie that no later response contradicts.
+        // No later response could contradict a wrong size in the first range.
         case .other where condition == nil: "\(data.count)"
         case .right: "\(data.count)"
         case .unknown: "*"
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  /// A pair of versions, of the same size or not, with its server.
+  /// Returns a server for two versions, which may differ in size, and its transport.
   private static func pair(
     _ random: inout SeededGenerator, of versions: [Data], cuts: Double
   ) -> (server: Server, transport: StubTransport) {
@@ -149,7 +149,7 @@ import Testing
       let client = HTTPClient(transport, .cache(.memory()), Self.settings)
       for round in 0..<6 {
         var headers = HTTPHeaders()
-        // The first range can be completed.
+        // The first request is always for a range, which later requests can complete.
         if round == 0 || Double.random(in: 0..<1, using: &random) < 0.4 {
           let start = round == 0 ? 0 : [0, 100, 200].randomElement(using: &random) ?? 0
           headers["Range"] = "bytes=\(start)-\(start + 99)"
@@ -186,7 +186,7 @@ import Testing
       for _ in 0..<8 {
         guard let done = try? await client.download("https://a.test/a", to: file, options: options) else { continue }
         let data = try Data(contentsOf: file)
-        // Not in the expectation, which would describe megabytes.
+        // The comparison is outside the expectation, which would describe megabytes.
         let isRight = server.versions.contains(data)
         #expect(isRight, "seed \(seed): \(server), \(data.count) bytes")
         if done.resumedAt > 0 { resumed += 1 }

@@ -4,7 +4,7 @@ import TestSupport
 @testable import Martlet
 @testable import MartletOutbox
 
-/// A folder for an outbox, which is not there yet, and is removed with its last reference.
+/// The folder of an outbox, which does not exist at first; removed with its last reference.
 final class OutboxFolder {
   private let folder: TemporaryFolder
   let url: URL
@@ -23,7 +23,7 @@ final class OutboxFolder {
 
   func journalBytes() throws -> [UInt8] { Array(try Data(contentsOf: journal)) }
 
-  /// Overwrites the journal in its place, as a fault of the disk does.
+  /// Overwrites the journal in place, like a disk fault.
   func overwrite(_ bytes: [UInt8]) throws {
     let handle = try FileHandle(forWritingTo: journal)
     try handle.truncate(atOffset: 0)
@@ -33,10 +33,10 @@ final class OutboxFolder {
 }
 
 extension OutboxLine {
-  /// The length of a journal without changes.
+  /// The length of an empty journal.
   static let headLength = (try? OutboxLine(.began(version: 1)).bytes.count) ?? 0
 
-  /// A submission.
+  /// Creates a submission.
   static func sample(
     _ body: Data?, id: UUID = UUID(), key: String? = nil, url: String = "https://api.test/", headers: HTTPHeaders = [:],
     bodyLength: Int64? = nil, at date: Date = Date(timeIntervalSince1970: 5)
@@ -46,6 +46,6 @@ extension OutboxLine {
       OutboxContents(method: "POST", url: url, headers: headers, body: body))
   }
 
-  /// The line as it is read from a journal.
+  /// Parses the line as if it were read from a journal.
   func reread() -> OutboxLine? { OutboxLine(bytes.dropFirst().dropLast()) }
 }

@@ -116,7 +116,7 @@ import Testing
       let news = try journal.catchUp()
       let texts = Self.texts(journal, news)
       #expect(texts.count >= 2 && Set(texts).isSubset(of: ["a", "bb", "ccc"]), "\(place)")
-      // A line whose end was changed looks like an unfinished one.
+      // A line whose end is damaged looks like an unfinished line.
       let mayBeTorn = place == whole.count - 1
       #expect(texts.count == 3 || news.damaged == 1 || mayBeTorn, "\(place)")
       #expect(Self.texts(journal, try journal.append([Self.submission("new")], isSynced: false)) == ["new"])
@@ -148,7 +148,7 @@ import Testing
     let file = try OutboxLine(.began(version: 1)).bytes + forged + forged
     do {
       let journal = try OutboxJournal(folder.url)
-      // No part of the request imitates a line.
+      // The journal's bytes in any part of the request must not be read as lines.
       let key = String(decoding: file, as: UTF8.self)
       let line = try OutboxLine.sample(file, key: key, url: "https://api.test/\(key)", headers: ["A": key])
       _ = try journal.append([line, Self.submission("b")], isSynced: false)
@@ -192,7 +192,7 @@ import Testing
     var fresh = OutboxTable(.concurrent(1))
     for change in news.changes { fresh.apply(change) }
     #expect(fresh.entries[ids[1]]?.attempts == 3 && fresh.entries[ids[2]]?.death?.failure == .expired)
-    // Not while there is something that it does not know of.
+    // `one` must not compact the journal before it has read the new line.
     #expect(try one.compact([]) == nil)
   }
 

@@ -43,7 +43,7 @@ import Testing
           damaged[Int.random(in: 0..<damaged.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
         }
         var table = OutboxTable(.concurrent(1))
-        // Neither the bytes nor, with the right checksum, their text is trusted.
+        // Neither the damaged bytes nor, with a corrected checksum, their text may be trusted.
         for line in [OutboxLine(damaged), OutboxLine.checked(damaged)] {
           if let change = line?.change?.placed(at: 0..<1) { table.apply(change) }
           _ = line?.request
@@ -76,7 +76,7 @@ import Testing
 }
 
 extension OutboxLine {
-  /// Parses a line whose checksum is corrected first.
+  /// Parses a line after correcting its checksum.
   fileprivate static func checked(_ line: Data) -> OutboxLine? {
     guard let space = line.firstIndex(of: 0x20) else { return nil }
     let text = Data(line[(space + 1)...])

@@ -27,7 +27,7 @@ import Testing
 
     #expect(table.start(now: .zero).map(\.id) == [one.id, three.id])
     #expect(table.start(now: .zero).isEmpty)
-    // Tried again before its successor.
+    // The request is retried before its successor is sent.
     table.stop(one)
     #expect(table.start(now: .zero).map(\.id) == [one.id])
     table.stop(one)
@@ -87,7 +87,7 @@ import Testing
     var pauses: [Duration] = []
     var started = table.start(now: now)
     #expect(started.count == 4)
-    // All at once are one failure.
+    // Concurrent failures count as one.
     for entry in started where entry.host == "a" {
       _ = table.hasFailed("a", now: now, asked: nil, options, random: 0)
       table.stop(entry)
@@ -134,7 +134,7 @@ import Testing
     table.apply(.gone(two.id))
 
     #expect(table.start(now: .seconds(59)).isEmpty)
-    // Nor is it the one that was refused that tries for all.
+    // The refused request does not probe the host either.
     #expect(table.start(now: .seconds(60)).map(\.id).contains(one.id) == false)
   }
 

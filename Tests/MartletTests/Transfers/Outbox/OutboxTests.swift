@@ -8,7 +8,7 @@ import Testing
 @testable import MartletOutbox
 
 @Suite(.hangLimit) struct OutboxTests {
-  /// A server that remembers what came, and answers as a test wants.
+  /// A server that logs requests and sends the responses that a test sets.
   private final class Server: Sendable {
     struct Visit: Sendable {
       var path: String
@@ -24,10 +24,10 @@ import Testing
     var visits: [Visit] { log.elements }
     var paths: [String] { visits.map(\.path) }
 
-    /// Waits until so many requests have come.
+    /// Waits until this many requests have arrived.
     func waitForVisits(_ count: Int) async { await log.wait(for: count) }
 
-    /// What the next requests to a path get, before it is well again.
+    /// Sets the next responses to a path, after which the path succeeds again.
     func answer(_ path: String, _ responses: StubResponse...) { answers.withLock { $0[path] = responses } }
 
     func hold(_ isHeld: Bool) { held.withLock { $0 = isHeld } }
@@ -67,7 +67,7 @@ import Testing
     return options
   }
 
-  /// What the outbox says of failed attempts from now on.
+  /// Logs the failed attempts that the outbox reports from now on.
   private static func failures(_ outbox: Outbox) -> Log<String> {
     let (failures, events) = (Log<String>(), outbox.events)
     Task {
@@ -146,7 +146,7 @@ import Testing
     await outbox?.waitUntilIdle()
 
     #expect(server.paths.filter { $0 == "ill" }.count == 3 && server.paths.contains("good"))
-    // They are kept over the end of the process.
+    // Dead letters survive the end of the process.
     await outbox?.close()
     outbox = nil
     let again = try await server.client().outbox(at: folder.url, options: options)
@@ -194,7 +194,7 @@ import Testing
     await failures.wait(for: 1)
     await network.deliver(.disconnected)
     try await outbox.submit(.post("https://other.test/b"))
-    // Answered in the round after that of the submission.
+    // The outbox handles this call in the round after the submission.
     _ = try await outbox.deadLetters()
     #expect(server.visits.count == 1 && outbox.status.sending == 0 && outbox.status.pending == 2)
     await network.deliver(.connected)
@@ -337,7 +337,7 @@ import Testing
     await client.wait(until: { client.activity.current.outbox.sending == 2 })
     #expect(client.activity.current.outbox.pending == 10)
     let draining = Task { await client.drain(timeout: .seconds(20)) }
-    // The limit, beside the looks at the folder.
+    // One sleeper is the drain limit, the other is the interval of the folder checks.
     await clock.wait(forSleepers: 2)
     #expect(client.activity.current.running.count == 2)
     clock.advance(by: .seconds(20))
@@ -364,8 +364,8 @@ import Testing
     server.hold(false)
     await client.wait(until: { client.core.work.count == 1 })
     #expect(!standby.status.isSender && standby.status.pending == 5)
-    // It looks at the folder once a second. A child process that has not started its program yet holds the lease
-    // longer.
+    // The standby checks the folder once a second. A child process that has not executed its program yet holds the
+    // lease longer.
     await clock.wait(forSleepers: 1)
     repeat {
       clock.advance(by: .seconds(1))
@@ -448,7 +448,7 @@ import Testing
     await network.deliver(.connected)
     await outbox.waitUntilIdle()
     #expect(outbox.status.dead == 300 && server.visits.isEmpty)
-    // No two rounds had a pause between them.
+    // There was no delay between any two rounds.
     #expect(clock.now.offset == .zero)
   }
 
@@ -464,11 +464,11 @@ import Testing
   }
 }
 
-/// A network as a test says.
+/// A network whose state the test sets.
 final class Network: Connectivity {
   private struct News {
     var states: [ConnectivityState]
-    /// Whether somebody waits for more: what came before is in the outbox then.
+    /// Whether the outbox is waiting for the next state, so it has received all previous states.
     var isAwaited = false
   }
 
@@ -488,7 +488,7 @@ final class Network: Connectivity {
     }
   }
 
-  /// Tells the outbox, and waits until it knows.
+  /// Reports a state and waits until the outbox has received it.
   func deliver(_ state: ConnectivityState) async {
     news.withLock { $0.states.append(state) }
     await news.wait { $0.states.isEmpty && $0.isAwaited }

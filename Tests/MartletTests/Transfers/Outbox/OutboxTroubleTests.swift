@@ -6,9 +6,9 @@ import Testing
 @testable import Martlet
 @testable import MartletOutbox
 
-/// An outbox whose folder is in trouble, or whose requests are meddled with while they are sent.
+/// An outbox whose folder is faulty, or whose files change while requests are sent.
 @Suite(.hangLimit) struct OutboxTroubleTests {
-  /// A server that lets a test look at requests to `held` before it answers them.
+  /// A server that holds requests to `held` until its gate opens.
   private final class Server: Sendable {
     let visits = Log<String>()
     let gate = TestSupport.Gate()
@@ -32,7 +32,7 @@ import Testing
     .post(RequestTarget("https://api.test/\(path)"), body: .text(String(repeating: "x", count: count)))
   }
 
-  /// Beyond this a body has a file of its own.
+  /// The size of a body that is stored in its own file.
   private static let large = 70_000
 
   @Test func `a delivery that cannot be recorded is recorded later and not resent`() async throws {
@@ -41,7 +41,7 @@ import Testing
     var events = outbox.events.makeAsyncIterator()
     try await outbox.submit(Self.post("held"))
     await server.gate.waitForArrivals(1)
-    // A folder where the lock belongs: nobody can write.
+    // A folder in place of the lock file prevents all writes.
     let lock = folder.url.appending(path: "lock")
     try FileManager.default.removeItem(at: lock)
     try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: false)
@@ -63,7 +63,7 @@ import Testing
     do { _ = try OutboxJournal(folder.url).append(lines, isSynced: false) }
     try folder.overwrite(folder.journalBytes().dropLast(100))
 
-    // Shorter than what is left of the one that was cut.
+    // The new record is shorter than the rest of the truncated record.
     let news = try OutboxJournal(folder.url).append([.sample(Data(count: 2))], isSynced: false)
     let next = try OutboxJournal(folder.url).catchUp()
 
@@ -128,7 +128,7 @@ import Testing
     try await outbox.submit(Self.post("held"))
     await server.gate.waitForArrivals(1)
     let closing = Task { await outbox.close() }
-    // It has begun when this goes on, as both are on one actor.
+    // Closing has begun after the yield, because both tasks run on the main actor.
     await Task.yield()
 
     let error = await #expect(throws: HTTPError.self) { try await outbox.submit(Self.post("late")) }
@@ -179,7 +179,7 @@ import Testing
     let outbox = try await Self.client(.ok, clock, body).outbox(at: folder.url)
     try await outbox.submit(Self.post("a"))
     await body.waitForArrivals(1)
-    // The limit of the body, and the interval of the loop.
+    // One sleeper is the body's limit, the other is the interval of the loop.
     await clock.wait(forSleepers: 2)
 
     clock.advance(by: .seconds(10))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// How waits and requests of a queue end.
+/// How a queue's waits and requests end.
 @Suite(.hangLimit) struct QueueEndTests {
   private static let settings: ClientSetting = [
     .cache(.off), .clock(TestClock(advancing: .manually)), .timeout(.unlimited), .retry(.off),
@@ -15,7 +15,7 @@ import Testing
     let queue = RequestQueue(client: HTTPClient(StubTransport { _ in try await untilCancelled() }, Self.settings))
     let handle = queue.add(.get("http://a.test/held"))
     let waiter = Task { await queue.finish() }
-    // It waits when this goes on, as both are on one actor.
+    // The task waits after the yield, because both tasks run on the main actor.
     await Task.yield()
 
     waiter.cancel()

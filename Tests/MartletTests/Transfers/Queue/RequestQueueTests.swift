@@ -6,7 +6,8 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct RequestQueueTests {
-  /// Answers `HEAD` with the length that is in the path, and the rest with as many bytes; but for `bad` and `none`.
+  /// Responds to `HEAD` with the length in the path, and to other methods with that many bytes, except for `bad` and
+  /// `none`.
   private static func transport(_ crowd: Crowd? = nil) -> StubTransport {
     StubTransport { request in
       let path = request.url?.lastPathComponent ?? ""
@@ -20,7 +21,7 @@ import Testing
     }
   }
 
-  /// Waits until a queue has counted so many ends: who waits for a response may be told of it before.
+  /// Waits until a queue has counted this many ends, because a caller may receive a response earlier.
   private static func waitForEnds(_ count: Int, of queue: RequestQueue) async {
     for await progress in queue.progress where progress.summary.ended >= count { return }
   }
@@ -134,7 +135,7 @@ import Testing
     queue.pause()
     let bad = queue.add(.get("http://a.test/bad"))
     let other = queue.add(.get("http://a.test/1"))
-    // Added when the failure is told, before the ends of those that it cancels are.
+    // This request is added after the failure is reported, but before the cancellations that it causes are.
     let late = Shared<RequestHandle<HTTPResponse>?>(nil)
     other.call?.onSettled { late.withLock { $0 = queue.add(.get("http://a.test/2")) } }
     queue.resume()
@@ -203,7 +204,7 @@ import Testing
     queue.resume()
     for handle in handles {
       _ = try await handle.value
-      // The newest state only: the end of one may be told with that of the next.
+      // Only the newest state is delivered, so two ends may be reported together.
       await Self.waitForEnds(fractions.count, of: queue)
       fractions.append(queue.status.fraction)
     }
@@ -264,7 +265,7 @@ import Testing
     for _ in ids { tally.add() }
     tally.expect(100, of: ids[0])
     tally.expect(300, of: ids[1])
-    // 100 and 300, and 200 for the third.
+    // The lengths are 100, 300 and, for the third request, the mean of 200.
     tally.move(TransferProgress(sent: 0, received: 60, expectedToSend: nil, expectedToReceive: nil), of: ids[0])
     #expect(abs(tally.progress.fraction - 0.1) < 1e-9)
     tally.end(ids[0], .succeeded(.ok))

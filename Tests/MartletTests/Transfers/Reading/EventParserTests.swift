@@ -17,19 +17,19 @@ import Testing
     return events
   }
 
-  /// Streams with what the standard makes of them; its own examples are among them, in other words.
+  /// Streams and the events that the standard specifies for them, including its own examples with other texts.
   static let streams: [(String, [ServerSentEvents.Event])] = [
     ("", []), ("\n\n\n", []),
-    // An event of three lines.
+    // An event with three lines of data.
     ("data: OAK\ndata: +4\ndata: 12\n\n", [ServerSentEvents.Event(data: "OAK\n+4\n12")]),
-    // A comment, an identifier that is set and one that is emptied, and an event that is not ended.
+    // A comment, an identifier that is set, an identifier that is cleared, and an unfinished event.
     (
       ": just a test\n\ndata: one\nid: 1\n\ndata:two\nid\n\ndata:  three\n",
       [ServerSentEvents.Event(id: "1", data: "one"), ServerSentEvents.Event(data: "two")]
     ),
-    // Events without text: the second one has an empty line in it, and the third one is not ended.
+    // Events with empty data: the second contains an empty line, and the third is unfinished.
     ("data\n\ndata\ndata\n\ndata:\n", [ServerSentEvents.Event(data: ""), ServerSentEvents.Event(data: "\n")]),
-    // One blank after the colon is left out.
+    // One space after the colon is dropped.
     ("data:x\n\ndata: x\n\ndata:  x\n\n", ["x", "x", " x"].map { ServerSentEvents.Event(data: $0) }),
     // Types.
     (
@@ -39,23 +39,23 @@ import Testing
         ServerSentEvents.Event(data: "plain"), ServerSentEvents.Event(data: "2"),
       ]
     ),
-    // An event without data is none, and its type is forgotten, but its identifier is not.
+    // An event without data is dropped with its type, but its identifier is kept.
     ("event: x\nid: 7\n\ndata: y\n\n", [ServerSentEvents.Event(id: "7", data: "y")]),
     (
       "id: 1\ndata: a\n\ndata: b\n\n",
       [ServerSentEvents.Event(id: "1", data: "a"), ServerSentEvents.Event(id: "1", data: "b")]
     ),
-    // NUL in an identifier.
+    // An identifier that contains NUL is ignored.
     ("id: 1\ndata: a\n\nid: 2\u{0}\ndata: b\n\n", ["a", "b"].map { ServerSentEvents.Event(id: "1", data: $0) }),
-    // Fields that mean nothing, also because of the case of their letters.
+    // Unknown fields are ignored; names are case-sensitive.
     ("Data: a\nfoo: b\n data: c\ndata : d\ndata: e\n\n", [ServerSentEvents.Event(data: "e")]),
     (": :\n:\n::data\ndata::a:b\n\n", [ServerSentEvents.Event(data: ":a:b")]),
-    // The mark is no part of the first field, once.
+    // One byte order mark at the start of the stream is dropped.
     ("\u{FEFF}data: a\n\n", [ServerSentEvents.Event(data: "a")]), ("\u{FEFF}\u{FEFF}data: a\n\n", []),
     ("data: a\n\n\u{FEFF}data: b\n\n", [ServerSentEvents.Event(data: "a")]),
     // Text.
     ("data: gr\u{FC}\u{DF}e \u{1F600}\u{2028}\n\n", [ServerSentEvents.Event(data: "grüße \u{1F600}\u{2028}")]),
-    // Pauses.
+    // Retry delays.
     (
       "retry: 1500\ndata: a\n\ndata: b\n\nretry: 1s\ndata: c\n\nretry\ndata: d\n\nretry: -1\ndata: e\n\n",
       [ServerSentEvents.Event(data: "a", retry: .milliseconds(1500))]
@@ -109,7 +109,7 @@ import Testing
       let error = #expect(throws: HTTPError.self) { try Self.events([Data(text.utf8)], upTo: 100) }
       #expect(error?.kind == .bodyTooLarge, "\(text)")
     }
-    // The limit is for each event.
+    // The limit applies to each event separately.
     #expect(try Self.events([Data(String(repeating: "data: \(long)\n\n", count: 10).utf8)], upTo: 100).count == 10)
   }
 

@@ -7,13 +7,13 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct ResponseLinesTests {
-  /// A body that comes in the given pieces.
+  /// A body with these chunks.
   static func body(_ pieces: [Data]) -> ResponseBody {
     let rest = Locked(pieces)
     return ResponseBody { rest.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
   }
 
-  /// The same bytes in two pieces, cut at each place in turn, and in pieces of one byte.
+  /// Splits bytes into two chunks at each position in turn, and into chunks of one byte.
   static func cuts(_ bytes: Data) -> [[Data]] {
     (0...bytes.count).map { [bytes.prefix($0), bytes.dropFirst($0)] } + [bytes.map { Data([$0]) }]
   }

@@ -125,7 +125,7 @@ import Testing
 
     #expect(error?.kind == .status && error?.status == 503)
     #expect(error?.message.contains("6 reconnects failed") == true)
-    // Random between the server's second and 1, 2, 4, 8 and at most 8 seconds.
+    // The first delay is the server's second; the others are random between it and 1, 2, 4, 8 and again 8 seconds.
     #expect(clock.sleeps == [1000, 1000, 1500, 2500, 4500, 4500].map { .milliseconds($0) })
     #expect(transport.requests.count == 7)
   }
@@ -186,7 +186,7 @@ import Testing
         defer { number += 1 }
         return number
       }
-      // The sixth one lasts, and the one after it as well, but brings nothing.
+      // The sixth connection lasts, and so does the seventh, which sends no events.
       if count == 5 || count == 6 { clock.advance(by: .seconds(60)) }
       if count == 8 { return .status(.noContent) }
       return Self.stream(count == 6 ? "retry: 0\n\n" : "retry: 0\ndata: \(count)\n\n")
@@ -251,7 +251,7 @@ import Testing
     let transport = StubTransport { _ in
       .streamed(headers: ["Content-Type": "text/html"]) { pieces.withLock { $0.popLast() } }
     }
-    // Nothing else ends the body.
+    // Time does not pass, so only the limit ends the body.
     let client = Self.client(transport, TestClock(advancing: .manually))
     let events = client.serverSentEvents(Self.request, options: .init { $0.maximumErrorBodyBytes = 8 })
 
@@ -300,7 +300,7 @@ import Testing
     #expect(try await Self.error(client.serverSentEvents(Self.request, options: settings))?.kind == .invalidRequest)
   }
 
-  // MARK: What is sent again
+  // MARK: Repeated requests
 
   @Test func `a POST is not repeated when its connection ends`() async throws {
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
@@ -360,7 +360,7 @@ import Testing
 
   @Test(arguments: EventRules.Ending.allCases)
   func `the rules follow the table of the article`(ending: EventRules.Ending) {
-    // The columns: a GET's first stream and its reconnects, then those of a POST.
+    // The columns are a GET's first stream and its reconnects, then those of a POST.
     let expected: [EventRules.Outcome] =
       switch ending {
       case .noContent: [.over, .over, .over, .over]
@@ -408,7 +408,7 @@ import Testing
     #expect(transport.requests.count == 2)
   }
 
-  // MARK: The end
+  // MARK: End of the stream
 
   @Test func `a total timeout in the options covers all connections together`() async throws {
     let clock = TestClock(advancing: .manually)
@@ -418,7 +418,7 @@ import Testing
       try await Self.texts(client.serverSentEvents(Self.request, options: .init { $0.timeout.total = .seconds(10) }))
     }
 
-    // The limit, and the pause of three seconds.
+    // One sleeper is the limit, the other is the delay of three seconds.
     for step in [3, 3, 3, 1] {
       await clock.wait(forSleepers: 2)
       clock.advance(by: .seconds(step))
@@ -429,7 +429,7 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
-  /// It is meant for requests that end; silence is what ends a connection here.
+  /// The total timeout is meant for requests that end; event streams end only when they are silent.
   @Test func `the client's total timeout does not apply to event streams`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
