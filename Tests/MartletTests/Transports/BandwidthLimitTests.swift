@@ -8,7 +8,7 @@ import Testing
 @Suite(.hangLimit) struct BandwidthLimitTests {
   private static let second: Int64 = 1_000_000
 
-  // MARK: Rates, on a clock that the test moves
+  // MARK: Rates, on a clock that the test advances
 
   @Test(arguments: [1024, 10_000, 200_000, 50_000_000], [1, 1000, 16 << 10])
   func `a token bucket follows its rate for chunks of any size`(_ rate: Int, _ piece: Int) {
@@ -28,7 +28,7 @@ import Testing
       }
     }
 
-    // But for what was there at the beginning, and the last piece.
+    // The initial tokens and the last chunk may exceed the rate.
     let due = Double(now - 17) / Double(Self.second) * Double(rate)
     #expect(abs(Double(moved) - due) <= Double(rate) / 20 + Double(piece) + 1, "\(moved), \(due)")
   }
@@ -41,7 +41,7 @@ import Testing
     var now: Int64 = 0
     var moves: [(time: Int64, bytes: Int)] = []
     while now < 60 * Self.second {
-      // Some want nothing for a while.
+      // Some riders are idle for a while.
       let active = riders.enumerated().filter { (now / (3 * Self.second) + Int64($0.offset)) % 3 != 0 }.map(\.element)
       for rider in riders where !active.contains(where: { $0 === rider }) {
         lane.leave(ObjectIdentifier(rider), returning: 0)
@@ -85,7 +85,7 @@ import Testing
     bucket.advance(to: 60 * Self.second + 200_000, isAwaited: true)
     #expect(left(bucket) == 20_000)
 
-    // A clock that goes back gives nothing, and takes nothing.
+    // A clock that goes backward neither adds nor removes tokens.
     bucket.advance(to: 0, isAwaited: true)
     #expect(left(bucket) == 20_000)
     bucket.advance(to: .max, isAwaited: true)
@@ -112,7 +112,7 @@ import Testing
     let riders = (0..<4).map { _ in Rider() }
     var counts = [0, 0, 0, 0]
     for now in stride(from: 0, to: 10 * Self.second, by: 10_000) {
-      // The first one asks ten times as often.
+      // The first rider claims ten times as often.
       for index in [0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0]
       where lane.claim(ObjectIdentifier(riders[index]), at: now) == nil {
         counts[index] += lane.slice

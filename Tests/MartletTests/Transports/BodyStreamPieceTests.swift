@@ -5,7 +5,7 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// Bodies of large pieces, which a stream does not copy together.
+/// Bodies with large chunks, which a stream does not merge.
 @Suite(.hangLimit) struct BodyStreamPieceTests {
   private final class Source: BodyStream.Source {
     func readerHasRoom() {}
@@ -54,7 +54,7 @@ import Testing
       return try await stream.collect(upTo: 10)
     }
     await asked.wait(for: 1)
-    // What is on the main actor has begun to wait by then.
+    // By then, the task on the main actor has begun to wait.
     await MainActor.run {}
     stream.append(Data(count: 10 + excess))
     stream.finish()

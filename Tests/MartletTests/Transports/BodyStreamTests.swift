@@ -15,7 +15,7 @@ import Testing
     return stream
   }
 
-  /// A stream, and whether somebody collects it.
+  /// Returns a stream and whether it is being collected.
   private static func collected(onLeft: @escaping @Sendable () -> Void = {}) -> (BodyStream, Shared<Bool>) {
     let isCollecting = Shared(false)
     return (
@@ -253,7 +253,7 @@ import Testing
 
   // MARK: Random interleavings
 
-  /// What is done to one stream, in random order and from several tasks.
+  /// The ways to end a stream, in random order and from several tasks.
   enum Ending: CaseIterable, Sendable { case finish, fail, abort, abandon }
 
   @Test(arguments: 0..<10) func `random interleavings lose and repeat no bytes`(block: Int) async {

@@ -6,7 +6,7 @@
   @testable import Martlet
 
   @Suite(.hangLimit) struct ChunkEndTests {
-    /// Reads the beginning of a text in pieces of one size.
+    /// Reads the beginning of a text in chunks of one size.
     private static func end(_ text: String, first count: Int = .max, by size: Int) -> ChunkEnd {
       var end = ChunkEnd()
       let bytes = Array(text.utf8.prefix(count))
@@ -18,9 +18,9 @@
 
     @Test(arguments: [
       "0\r\n\r\n", "000\r\n\r\n", "0;a=b\r\n\r\n", "0\n\n", "5\r\nhello\r\n0\r\n\r\n", "5 \r\nhello\r\n0\r\n\r\n",
-      // Data that looks like the end, and trailers.
+      // Data that looks like the last chunk, and trailers.
       "A;x\r\n0\r\n\r\n0\r\n\r\n\r\n0\r\nX: y\r\nZ:\r\n\r\n", "1;0\r\n0\r\n0;1\r\n\r\n",
-      // The end of an extension is that of its line.
+      // An extension ends with its line, even within quotes.
       "2;\"0\r\nab\r\n0\r\n\r\n",
     ]) func `ends at the empty line after the trailers, wherever the bytes are split`(text: String) {
       for size in 1...text.utf8.count {

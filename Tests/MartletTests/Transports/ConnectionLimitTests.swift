@@ -4,12 +4,12 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// That a slot which is given on counts as one that was taken.
+/// A slot that is handed to a waiting request counts as taken.
 @Suite(.hangLimit) struct ConnectionLimitTests {
   private static let a = Origin(scheme: "http", host: "a.test", port: 80)
   private static let b = Origin(scheme: "http", host: "b.test", port: 80)
 
-  /// Waits for a slot, and has begun to when it returns.
+  /// Waits for a slot in a task, and returns when the wait has begun.
   private func wait(for origin: Origin, _ limiter: ConnectionLimiter) async -> Task<ConnectionSlot, any Error> {
     let begun = Log<Void>()
     let task = Task { try await limiter.acquire(for: origin, abort: AbortSource()) { begun.add(()) } }

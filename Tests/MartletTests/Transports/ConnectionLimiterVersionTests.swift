@@ -4,12 +4,12 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-/// Connections and requests, which are two numbers where HTTP/2 is spoken.
+/// The limits on connections and on requests, which differ over HTTP/2.
 @Suite(.hangLimit) struct ConnectionLimiterVersionTests {
   private static let a = Origin(scheme: "https", host: "a.test", port: 443)
   private static let b = Origin(scheme: "https", host: "b.test", port: 443)
 
-  /// Takes as many slots as there are.
+  /// Takes all available slots.
   private static func takeAll(
     _ limiter: ConnectionLimiter, _ origin: Origin = a, _ version: ConnectionLimiter.Version = .agreed
   ) -> [ConnectionSlot] {
@@ -40,7 +40,7 @@ import Testing
 
     #expect(first.count + more.count == 100)
     #expect(others.count == 6)
-    // One of the total is left, which belongs to neither.
+    // One of the eight connections is left for a third origin.
     #expect(Self.takeAll(limiter, Origin(scheme: "https", host: "c.test", port: 443)).count == 1)
     withExtendedLifetime((first, more, others)) {}
   }
@@ -89,7 +89,7 @@ import Testing
     let many = Self.takeAll(limiter)
 
     many[0].recordVersion(isMultiplexed: false)
-    // Two connections of five are in use, and a third one has not begun.
+    // The first origin uses two of the five connections and has not opened its third one.
     #expect(Self.takeAll(limiter, Self.b).count == 3)
     many[1].release()
     #expect(Self.takeAll(limiter).count == 1)
@@ -182,7 +182,7 @@ import Testing
     let exclusive = Self.takeAll(limiter, Self.a, .exclusive)
     let shared = Self.takeAll(limiter)
 
-    // A hundred requests in all.
+    // An origin allows one hundred requests in total.
     #expect(exclusive.count == 2 && shared.count == 97)
     exclusive[0].release()
     #expect(Self.takeAll(limiter, Self.a, .exclusive).count == 1)
@@ -214,7 +214,7 @@ import Testing
     #expect(limiter.counts == (3, 1))
     for slot in [first, second] { slot.release() }
 
-    // The connection that they have left serves the one that waits; the next that share one wait in their turn.
+    // The connection that both requests left serves the exclusive one; the next shared request waits its turn.
     let exclusive = try await next.value
     let last = Task { try await limiter.acquire(for: Self.a, abort: AbortSource()) { waiting.add(()) } }
     await waiting.wait(for: 2)

@@ -8,9 +8,9 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// The body of a response between libcurl and its reader, without libcurl.
+  /// The response body between libcurl and its reader, without libcurl.
   @Suite(.hangLimit) struct CurlBodyTests {
-    /// The loop, as a body sees it.
+    /// The loop, as seen by a body.
     private final class Loop: CurlBody.Source {
       let isRoomAwaited = Atomic(false)
       let drains = Log<Void>()
@@ -22,9 +22,9 @@
       func readerDidCancel() {}
     }
 
-    /// Gives bytes to a body until it takes no more.
+    /// Passes bytes to a body until the body accepts no more.
     ///
-    /// - Returns: How many it has taken.
+    /// - Returns: The number of accepted bytes.
     private func fill(_ body: CurlBody, most: Int) throws -> Int {
       let piece = Data(repeating: 7, count: 16 << 10)
       var taken = 0
@@ -50,7 +50,7 @@
 
     @Test func `decodes only as much as the reader has room for, and the rest later`() async throws {
       var random = SeededGenerator(seed: 1)
-      // Small numbers: they shrink, and not so much that they would be taken for a bomb.
+      // Small numbers are compressible, but not enough to look like a decompression bomb.
       let plain = Data((0..<(4 << 20)).map { _ in UInt8.random(in: 0..<4, using: &random) })
       let coded = try Deflater.gzip(plain)
       let loop = Loop()

@@ -6,7 +6,7 @@
   @testable import CurlEngine
   @testable import Martlet
 
-  /// What libcurl's codes and texts become.
+  /// How libcurl's codes and texts are mapped to errors.
   @Suite(.hangLimit) struct CurlErrorsTests {
     struct Row: CustomTestStringConvertible {
       var code: Int32
@@ -68,12 +68,12 @@
 
       #expect(error.kind == row.kind)
       #expect(error.http2ErrorCode == row.http2Code)
-      // Its connection is alive, so that there is no reason to repeat the request unasked.
+      // After a stream reset, the connection is still alive, so there is no reason for an automatic retry.
       #expect(error.mayBeStaleConnection == row.isStale)
       #expect(!error.wasNotProcessed)
     }
 
-    /// libcurl's log of 7.88, 8.2 and 8.14.
+    /// Log lines of libcurl 7.88, 8.2 and 8.14.
     @Test(
       arguments: [
         ("recveived GOAWAY, error=0, last_stream=7", 2, 0), ("recveived GOAWAY, error=11, last_stream=0", 2, 11),
@@ -110,7 +110,7 @@
       #expect(error.wasNotProcessed && error.wasRefusedUnread)
     }
 
-    /// What a GOAWAY means for a request above its last stream, and for one that may have been processed.
+    /// How a GOAWAY affects a request above its last stream ID and a request that may have been processed.
     @Test(
       arguments: [
         (0, .connectionLost, true), (1, .protocolViolation, true), (2, .connectionLost, true),
@@ -150,7 +150,7 @@
       #expect(error.kind == kind && error.http2ErrorCode == (code == 92 ? 2 : nil))
     }
 
-    /// libcurl's own texts for these are "Out of memory" and "bad function argument".
+    /// libcurl's own texts for these errors are "Out of memory" and "bad function argument".
     @Test(
       arguments: [
         (27, "", "a header line of the response has more than 100 KiB"),

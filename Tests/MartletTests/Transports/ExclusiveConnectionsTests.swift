@@ -29,7 +29,7 @@
       let keys = take(0..<40)
       #expect(keys[14...].allSatisfy { $0 == ExclusiveConnections.fresh })
 
-      // It frees nothing that another one has.
+      // This release frees no key that another stream uses.
       connections.release(users[20])
       let second = take(20..<21)
       #expect(second == [ExclusiveConnections.fresh])

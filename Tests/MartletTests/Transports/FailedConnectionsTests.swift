@@ -5,7 +5,7 @@
   @testable import Martlet
 
   @Suite(.hangLimit) struct FailedConnectionsTests {
-    /// Codes of libcurl: of connections, TLS, proxies and bodies, of the engine's own refusals, and of one stream.
+    /// libcurl's codes for connections, TLS, proxies and bodies, for the engine's own errors, and for a single stream.
     @Test(
       arguments: [
         (0, true, true), (7, false, false), (16, false, false), (18, false, false), (23, false, true),
@@ -20,12 +20,12 @@
       for isClosed in [false, true] {
         let isReusable = { FailedConnections.isReusable(after: code, isMultiplexed: $0, isStreamClosed: isClosed) }
         #expect(isReusable(false) == serial)
-        // SEND_ERROR, because the server had ended the stream.
+        // SEND_ERROR (55) means that the server had ended the stream.
         #expect(isReusable(true) == (multiplexed || code == 55 && isClosed))
       }
     }
 
-    /// On a used connection, on a new one, and if libcurl was about to send the request again.
+    /// The send fails on a reused connection, on a new one, or when libcurl was about to send the request again.
     @Test(
       arguments: [
         (55, true, false, true), (55, false, false, false), (42, true, true, true), (7, true, true, true),

@@ -28,7 +28,7 @@
       #expect(afterSlow == [true, true, true, false, false])
     }
 
-    /// What is lost by waiting in vain stays below what a quick answer saves.
+    /// The cost of unsuccessful waits stays below the savings of quick responses.
     @Test(arguments: 1...16) func `waits in vain for at most one of seventeen responses`(_ quickOnes: Int) {
       var pace = InlineWaitHeuristic()
       var waits = 0

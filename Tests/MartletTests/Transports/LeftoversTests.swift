@@ -27,10 +27,10 @@
 
     @Test(
       arguments: [
-        // Read before and after the response, its head and its body.
+        // The bytes read before and after the response, and the lengths of its head and body.
         (0, 150, 100, 50, false), (700, 850, 100, 50, false), (700, 800, 100, 0, false), (700, 851, 100, 50, true),
         (700, 801, 100, 0, true), (700, 9000, 100, 50, true),
-        // Unknown.
+        // Unknown counts or lengths.
         (-1, 150, 100, 50, false), (0, -1, 100, 50, false), (0, 900, 100, nil, false),
       ] as [(Int64, Int64, Int64, Int64?, Bool)])
     func `an authentication is spoiled by more bytes than its response has`(

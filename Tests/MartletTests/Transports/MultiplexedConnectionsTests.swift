@@ -21,7 +21,7 @@
       connections.leave(7, by: users[1], isDoubtful: true)
       let second = connections.nextToAsk { _ in true }
       #expect(second === users[2])
-      // It continues.
+      // The probed transfer continues.
       let third = connections.nextToAsk { _ in true }
       #expect(third == nil && connections.isUsed(7))
     }

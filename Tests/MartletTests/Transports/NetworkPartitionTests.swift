@@ -9,11 +9,11 @@ import Testing
 @Suite(.hangLimit) struct NetworkPartitionTests {
   typealias Setting = NetworkSetting
 
-  /// Where two clients meet.
+  /// The kind of cache that two clients share.
   enum Meeting: String, CaseIterable {
     case memory, disk, store
 
-    /// The caches of two clients: of one process in memory, else of two.
+    /// Returns the caches of two clients: a single cache in memory, otherwise one per process.
     func caches(_ folder: URL) -> (ResponseCache, ResponseCache) {
       switch self {
       case .memory:
@@ -27,12 +27,12 @@ import Testing
     }
   }
 
-  /// The settings that one is compared with: under the thread sanitizer, which finds the same in a few, not every one.
+  /// The settings to compare with; only two under a sanitizer, which finds no more with the others.
   private static func others(of first: Setting) -> [Setting] { isSanitized ? [first, .nothing] : Setting.allCases }
 
   private static let date = Date(timeIntervalSince1970: 1_700_000_000)
 
-  /// Answers with the number of the request, fresh for a minute.
+  /// Responds with the number of the request; the response is fresh for a minute.
   private static func counting() -> StubTransport {
     let count = Shared(0)
     return StubTransport { _ in
@@ -48,7 +48,7 @@ import Testing
   func `a stored response is served only under the settings it was fetched with`(
     first: Setting, meeting: Meeting
   ) async throws {
-    // In memory every pair; elsewhere the key is the same.
+    // Other caches use the same keys, so only the in-memory cache is tested with every pair.
     let others = meeting == .memory || first == .nothing ? Self.others(of: first) : [first, .nothing]
     for second in others {
       let folder = try TemporaryFolder()
@@ -123,7 +123,7 @@ import Testing
     #expect(try await other.value.source == .network)
   }
 
-  // MARK: The digests
+  // MARK: Digests
 
   @Test func `default settings have the empty partition in every process`() {
     let partition = NetworkPartition(TransportSettings())
@@ -141,7 +141,7 @@ import Testing
 
     #expect(fixed.authority.isEmpty && !fixed.name.isEmpty && fixed.isLasting)
     #expect(fixed == NetworkPartition(fixedProxy("http://proxy.test")))
-    // A password is not known by its digest.
+    // The digest does not include the password.
     #expect(
       NetworkPartition(fixedProxy("http://a:1@proxy.test")) == NetworkPartition(fixedProxy("http://a:2@proxy.test")))
     #expect(resolver.authority.isEmpty && !resolver.isLasting)

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Martlet
 
-/// One setting of a client or a request that says who answers, by which way, for whom or in which form.
+/// A setting of a client or request that determines who responds, by which route, for whom or in which form.
 enum NetworkSetting: String, CaseIterable, Sendable {
   case nothing
   case trustsAnything, ownRoots, otherRoots, moreRoots, pins, otherPins, newerTLS, missingCloseNotify
@@ -12,7 +12,7 @@ enum NetworkSetting: String, CaseIterable, Sendable {
   case host, otherHost, coded
   case credential, otherCredential, field, otherField, partition, otherPartition
 
-  /// Whether it decides who may answer for a host.
+  /// Whether the setting determines who may respond for a host.
   var isAuthority: Bool {
     switch self {
     case .trustsAnything, .ownRoots, .otherRoots, .moreRoots, .pins, .otherPins, .newerTLS, .missingCloseNotify,
@@ -22,10 +22,10 @@ enum NetworkSetting: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether a request has credentials of its own.
+  /// Whether the request has its own credentials.
   var isCredential: Bool { [.credential, .otherCredential, .field, .otherField].contains(self) }
 
-  /// Whether what is stored under it is for this process only.
+  /// Whether responses stored with this setting are only for this process.
   var endsWithProcess: Bool { isCredential || [.resolver, .certificate, .otherCertificate].contains(self) }
 
   @Sendable func configure(_ configuration: inout HTTPClient.Configuration) {

@@ -68,7 +68,7 @@ import Testing
     #expect("\(proxy)" == "http://proxy.example:3128")
   }
 
-  // MARK: The environment
+  // MARK: Environment
 
   private func proxies(_ variables: [String: String]) throws -> (http: String?, https: String?) {
     let environment = try ProxyEnvironment(variables)

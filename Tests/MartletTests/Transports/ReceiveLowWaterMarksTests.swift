@@ -7,7 +7,7 @@
   @Suite struct ReceiveLowWaterMarksTests {
     private final class Body {}
 
-    /// The marks as the system has them.
+    /// The marks as set in the system.
     private final class Sockets: Sendable {
       let marks = Locked<[CInt: CInt]>([:])
 
@@ -24,7 +24,7 @@
       ReceiveLowWaterMarks { [sockets] socket, mark in sockets.marks.withLock { $0[socket] = mark } }
     }
 
-    /// Has so many turns with 64 KiB each, 100 µs apart.
+    /// Runs this many turns with 64 KiB each, 100 µs apart.
     private func turn(_ marks: inout ReceiveLowWaterMarks, _ body: Body, times: Int, on socket: CInt = 7) {
       for number in 1...times {
         let received = Int64(number) << 16
@@ -112,7 +112,7 @@
       #expect(marks.look(at: .max - patience) == [8])
     }
 
-    /// The number may be another socket's by then.
+    /// The descriptor may belong to another socket by then.
     @Test func `sets no mark on a closed socket`() {
       var marks = makeMarks()
       turn(&marks, body, times: turns)

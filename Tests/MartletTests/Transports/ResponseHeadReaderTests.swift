@@ -5,7 +5,7 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// What the heads of responses may be, whatever the library below lets through.
+  /// Which response heads are accepted, whatever the library below lets through.
   @Suite struct ResponseHeadReaderTests {
     typealias Problem = ResponseHeadReader.Problem
 
@@ -61,7 +61,7 @@
       #expect(try Self.read(["HTTP/1.1 200 OK"] + fields + ["", "A: b", ""])?.fields.count == 999)
       Self.expectProblem("more than 1000", ["HTTP/1.1 200 OK"] + fields + ["A: b", "A: b"])
       Self.expectProblem("more than 1000", ["HTTP/1.1 200 OK"] + fields + ["", "A: b", "A: b"])
-      // Those of interim responses count, too, and what is folded.
+      // Fields of interim responses and folded lines count too.
       Self.expectProblem("more than 1000", ["HTTP/1.1 103 Early"] + fields + ["", "HTTP/1.1 200 OK", "A: b", " b"])
     }
 
@@ -87,7 +87,7 @@
       Self.expectProblem("protocol that was not asked for", ["HTTP/1.1 101 Switching Protocols", ""])
     }
 
-    /// A number of equal interim responses, and the pause between them in milliseconds.
+    /// A number of equal interim responses with a pause in milliseconds between them.
     struct Interim {
       var count: Int
       var pause: Int64
@@ -95,11 +95,11 @@
       var isAccepted = true
 
       static let all = [
-        // A day of 102, an hour of upload progress, ten minutes of it ten times a second.
+        // A day of 102 responses, an hour of upload progress, and ten minutes of progress ten times a second.
         Interim(count: 4320, pause: 20_000, fields: []),
         Interim(count: 3600, pause: 1000, fields: ["Upload-Offset: 123456789", "Date: Sat, 28 Nov 2026 01:00:00 GMT"]),
         Interim(count: 6000, pause: 100, fields: ["Upload-Offset: 123456789"]),
-        // As quickly as the limits are regained, and quicker.
+        // As fast as the limits recover, and faster.
         Interim(count: 5000, pause: 10, fields: []),
         Interim(count: 5000, pause: 9, fields: [], isAccepted: false),
         Interim(count: 3000, pause: 1000, fields: [String](repeating: "A: b", count: 99)),
@@ -141,7 +141,7 @@
       #expect(try Self.trailers() == [:])
       #expect(try Self.trailers("X-A: 1", "x-b:2 ", "X-A: 3", "") == ["X-A": "1", "x-b": "2", "X-A": "3"])
       #expect(try Self.trailers("X-A: 1", " 2", "\t3")["X-A"] == "1 2 3")
-      // A head that has not come to its end has none.
+      // An incomplete head has no trailers.
       var reader = ResponseHeadReader()
       for line in ["HTTP/1.1 200 OK", "X-Head: 1"] { _ = try Self.read(line, &reader) }
       #expect(reader.trailers == nil)
@@ -203,7 +203,7 @@
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", "Content-Length: 3") }
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2, 3") }
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", "A: b", "CONTENT-LENGTH: 02, 3") }
-      // It goes on in the next line.
+      // The field continues on the next line.
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", " 3") }
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", " , 3") }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct TLSSettingsTests {
-  /// A transport that remembers what it was prepared for.
+  /// A transport that records the settings it is prepared for.
   private final class Recorder: Transport {
     let seen = Locked<[TLSSettings]>([])
 
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// As much of a certificate and a key as is looked at.
+  /// A certificate and a key with only the parts that are checked.
   private static let certificate = pem("CERTIFICATE", "MAA=")
   private static let key = pem("PRIVATE KEY", "MAA=")
   private static let pin = "sha256//" + Data(repeating: 1, count: 32).base64EncodedString()

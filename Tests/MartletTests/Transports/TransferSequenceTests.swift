@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Lives whose events come in random orders: those of libcurl, of the loop, the reader, the upload and the caller.
+  /// Transfers whose events occur in random orders: those of libcurl, the loop, the reader, the upload and the caller.
   @Suite struct TransferSequenceTests {
     private static let runs = 10_000
 
@@ -19,7 +19,7 @@
         for word in run.words { tally[word, default: 0] += 1 }
         if run.faults != [] { return }
       }
-      // A test of orders that never come up would show nothing.
+      // Every outcome must occur, because otherwise the test would prove nothing.
       for word in TransferRun.allWords { #expect(tally[word, default: 0] > Self.runs / 200, "\(word): \(tally)") }
     }
 
@@ -36,20 +36,20 @@
     }
   }
 
-  /// One life from its start to its end, with all that takes part in it.
+  /// One transfer from its start to its end, with all its participants.
   private struct TransferRun {
     static let allWords = [
       "whole", "failed", "cancelled", "left", "challenge", "without rest", "opened late", "bytes late", "ended late",
       "lingered", "reader waited for", "upload waited for", "answered early", "corrupt",
     ]
-    /// How many bytes may wait for the reader.
+    /// The number of bytes that may wait for the reader.
     private static let room = 3
 
     private enum Event {
       case ask, send, head, bytes, starve, feed, answered, libcurlEnds, read, leave, cancel, turn
     }
 
-    /// As often as they are to come.
+    /// Each event is repeated according to its frequency.
     private static let events: [Event] =
       [.ask, .send, .head, .starve, .feed, .answered, .libcurlEnds, .read, .leave, .cancel]
       + Array(repeating: .turn, count: 3) + Array(repeating: .bytes, count: 10)
@@ -58,7 +58,7 @@
       case cancel, drained, fed
     }
 
-    /// What libcurl is at.
+    /// The state of libcurl.
     private enum Network {
       case idle, sent, body, over
     }
@@ -67,7 +67,7 @@
     private(set) var faults: [String] = []
     private(set) var words: Set<String> = []
     private(set) var ending = ""
-    /// The number of bytes that the decoder has made, and that the reader has got.
+    /// The number of bytes that the decoder has produced; `taken` counts those that the reader has received.
     private(set) var made = 0
     private(set) var taken = 0
 
@@ -84,7 +84,7 @@
     private var posted: [Operation] = []
 
     private var network = Network.idle
-    /// What libcurl was told: it does not look at the life.
+    /// Whether libcurl was told to pause, because libcurl does not know the state machine.
     private var isReceivingPaused = false
     private var isSendingPaused = false
     private var received = 0
@@ -94,11 +94,11 @@
     private var bodyEnds = 0
     private var ends = 0
     private var isOpened = false
-    /// The bytes that wait for the decoder, and for the reader.
+    /// The number of bytes that wait for the decoder; `unread` counts those that wait for the reader.
     private var pending = 0
     private var unread = 0
     private var isRoomAwaited = false
-    /// What is delivered at the end of the turn.
+    /// Whether the head is delivered at the end of the turn.
     private var isHeadReady = false
     private var hasLeft = false
 
@@ -119,7 +119,7 @@
         perform(event)
         check()
       }
-      // All that can still come comes, and then all is over.
+      // All remaining events occur, and then the transfer must be over.
       for _ in 0..<80 {
         for event in [Event.ask, .send, .head, .bytes, .feed, .libcurlEnds, .turn, .read] { perform(event) }
         check()
@@ -133,11 +133,11 @@
       if !isOpened, answers != [false] { faults.append("a response from nowhere") }
     }
 
-    /// What always holds.
+    /// Checks the invariants.
     private mutating func check() {
       if answers.count > 1 || ends > 1 || bodyEnds > 1 { faults.append("twice") }
       if answer.isEnded { return }
-      // Who waits for the reader is woken by it.
+      // The reader must wake a transfer that waits for it.
       let isReaderAwaited = isRoomAwaited || posted.contains(.drained)
       if isReceivingPaused || life.isLingering, !isReaderAwaited { faults.append("waits for nobody to read") }
       if isReceivingPaused != life.isPaused { faults.append("libcurl was told something else") }
@@ -154,7 +154,7 @@
       case (.head, .sent) where life.undecided == nil: head()
       case (.bytes, .body) where !isReceivingPaused && received < length: bytes()
       case (.bytes, .sent) where life.undecided != nil:
-        // The body of a 401 after which the handshake does not go on.
+        // The body of a 401 after which the handshake does not continue.
         if let arrival = life.takeUndecided() { open(arrival) }
       case (.starve, .sent), (.starve, .body):
         guard hasUpload, !isSendingPaused, !life.isUploadStopped else { return }
@@ -216,7 +216,7 @@
 
     private mutating func bytes() {
       guard isOpened, !answer.isEnded else {
-        // Nobody takes them.
+        // No reader takes the bytes.
         words.insert("bytes late")
         return complete(23)
       }
@@ -244,7 +244,7 @@
     }
 
     private mutating func libcurlEnds() {
-      // A body that is too short has a code of its own.
+      // A body that is too short has its own code.
       let whole: CInt = received == length || life.undecided != nil || network == .sent ? 0 : 18
       complete(isCutShort ? [whole, whole, whole, 42, 56, 55].randomElement(using: &random) ?? 0 : whole)
     }
@@ -268,7 +268,7 @@
       }
     }
 
-    // MARK: The loop and the transfer
+    // MARK: Loop and transfer
 
     private mutating func turn() {
       deliver()
@@ -320,7 +320,7 @@
       }
     }
 
-    /// On any thread.
+    /// May run on any thread.
     private mutating func cancel(isError: Bool) {
       guard let stage = end(isError ? "cancelled" : "left") else { return }
       if case .body = stage { bodyEnds += 1 }
@@ -329,14 +329,14 @@
       posted.append(.cancel)
     }
 
-    // MARK: The body and its reader
+    // MARK: Body and reader
 
     private mutating func add(_ count: Int) {
       made += count
       unread += count
     }
 
-    /// Three units become a byte; fifteen come at a time.
+    /// Three units become one byte, and fifteen units arrive at a time.
     private mutating func decode(_ count: Int = 0) {
       pending += count
       while pending > 0, unread <= Self.room {

@@ -4,11 +4,11 @@
   @testable import MartletBase
   import Testing
 
-  /// What a life says, without a socket.
+  /// The state machine without a socket.
   @Suite struct TransferStateMachineTests {
     typealias BodyEnd = TransferStateMachine.BodyEnd
 
-    /// A life with a response, of HTTP/1 unless said otherwise.
+    /// A transfer with an open response, over HTTP/1 by default.
     private static func opened(_ end: BodyEnd, isAlone: Bool = true, received: Int = 0) -> TransferStateMachine {
       var life = TransferStateMachine()
       _ = life.willSend()
@@ -17,7 +17,7 @@
       return life
     }
 
-    // MARK: The request
+    // MARK: Request
 
     @Test func `a request without connection-based authentication is sent once`() {
       var life = TransferStateMachine()
@@ -103,7 +103,7 @@
       #expect(life.waits == row.waits.subtracting([.bytes, .up]))
     }
 
-    // MARK: The response
+    // MARK: Response
 
     @Test(arguments: [
       (status: 401, isInHandshake: true, isAnswer: false), (401, false, true), (200, true, true), (407, true, true),
@@ -192,7 +192,7 @@
       #expect(over.problem.map { "\($0)" }?.contains("no gzip") == true)
     }
 
-    // MARK: Responses before the end of their requests
+    // MARK: Responses before the end of the request
 
     @Test func `an unsent, paused or undecided transfer has not ended`() {
       let unsent = TransferStateMachine()
@@ -263,12 +263,12 @@
       #expect(life.endOfResponse(.init(isReading: false)) == 42)
     }
 
-    // MARK: The end
+    // MARK: End
 
     @Test(arguments: [
       (end: BodyEnd.length(5), received: 5, code: CInt(0), completion: "ends"), (.chunks, 5, 0, "ends"),
       (.length(5), 4, 18, "fails(nil)"), (.length(5), 5, 56, "fails(nil)"),
-      // The server has closed while the request was being sent.
+      // The server closed the connection while the request was being sent.
       (.length(5), 5, 55, "ends"), (.length(5), 4, 55, "fails(nil)"), (.chunks, 5, 55, "fails(nil)"),
       (.connection, 5, 55, "fails(nil)"), (.length(5), 5, 42, "fails(nil)"), (.length(5), 5, 7, "fails(nil)"),
     ])
@@ -410,7 +410,7 @@
   }
 
   extension ReceivedHead {
-    /// A head with nothing but a status.
+    /// A head that contains only a status.
     static func of(_ status: Int) -> ReceivedHead {
       ReceivedHead(
         head: ResponseHeadReader.Head(

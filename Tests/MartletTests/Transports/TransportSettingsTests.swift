@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct TransportSettingsTests {
-  /// A change of each property; the count is compared with that of the properties.
+  /// A change of each property; a test compares the names with those of the properties.
   static let changes: [(name: String, change: @Sendable (inout TransportSettings) -> Void)] = [
     ("maximumConnectionsPerHost", { $0.maximumConnectionsPerHost = 7 }),
     ("maximumRequestsPerHost", { $0.maximumRequestsPerHost = 7 }),

@@ -54,7 +54,7 @@
         #expect(Set(names).isSubset(of: Self.honored.union(Self.refused.keys)), "\(names)")
       }
 
-      /// Reads the declarations with which `.ci/apple` compiles, and the code that refuses properties.
+      /// Reads the declarations that `.ci/apple` compiles with, and the code that refuses properties.
       @Test func `every property of Apple's platforms is refused by name`() throws {
         let root = (0..<4).reduce(URL(filePath: #filePath)) { place, _ in place.deletingLastPathComponent() }
         let sdk = try String(contentsOf: root.appending(path: ".ci/apple-sdk/AppleSDK.swift"), encoding: .utf8)
@@ -161,7 +161,7 @@
       let sending = Task { try await client.data(for: request, options: .retry(.off)) }
       await entered.wait(for: 1)
       await clock.wait(forSleepers: 1)
-      // With a transport that does not report its connection, both limits are added up.
+      // Both limits add up, because this transport does not report its connection.
       clock.advance(by: .seconds(3))
 
       let error = await #expect(throws: HTTPError.self) { try await sending.value }

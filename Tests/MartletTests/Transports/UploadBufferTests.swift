@@ -96,7 +96,7 @@
       }
     }
 
-    /// Ends like a stream whose task is cancelled; the upload is stopped while it is asked for the first time.
+    /// Ends like a stream whose task is cancelled; the first read stops the upload.
     private final class StoppingStream: UploadStream {
       let upload = Shared<CurlUpload?>(nil)
 

@@ -33,7 +33,7 @@
 
     @Test func `keep-alive traffic does not count as progress`() {
       var pace = UploadProgressMonitor()
-      // Ten bytes of a body, and then the answer to a PING at each look.
+      // Ten bytes of a body are written; then each check sees the response to a PING.
       let moves = (0..<40).map { look in
         pace.hasMoved(written: 10, acknowledged: 500 + Int64(look) * 40, queued: 0, isShared: true)
       }
