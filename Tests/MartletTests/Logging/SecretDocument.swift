@@ -22,7 +22,7 @@ struct SecretDocument: CustomStringConvertible {
     "\\u0026",
   ]
 
-  /// Creates a random document; half of the documents are truncated anywhere.
+  /// Creates a random document; half of the documents are truncated at a random position.
   init(using generator: inout SeededGenerator) {
     let name = Self.names.randomElement(using: &generator) ?? "password"
     let mark = Self.marks.randomElement(using: &generator) ?? ""
