@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Credentials on both lanes, with servers that others made.
+  /// Credentials over both transports, with third-party servers.
   @Suite(.hangLimit) struct AuthOverSocketsTests {
     @Test(.needs(.apache), arguments: Lane.engines)
     func `authenticates to Apache with Digest after a single challenge`(lane: Lane) async throws {
@@ -44,7 +44,7 @@
 
     @Test(.needs(.apache), arguments: Lane.engines)
     func `uses Apache's next nonces and replaces stale ones`(lane: Lane) async throws {
-      // Within 30 seconds before the end of a nonce's life, each answer has the nonce for the next request.
+      // Within the last 30 seconds of a nonce's lifetime, each response contains the nonce for the next request.
       let server = try await ApacheServer("AuthDigestNonceLifetime 30")
       let notes = StatusNotes()
       let questions = Shared(0)
@@ -61,11 +61,11 @@
       }
 
       for _ in 0..<6 { try await get() }
-      // It writes them a moment after it has answered.
+      // Apache writes the log entries shortly after it responds.
       #expect(await becomes { server.nonces.count == 7 })
       let taken = server.nonces.compactMap { $0 }
       let whileUsed = notes.all
-      // An Apache that has started anew takes all nonces of the last one for old.
+      // A restarted Apache treats all nonces from before the restart as stale.
       client.closeIdleConnections()
       try await server.restart()
       try await get()

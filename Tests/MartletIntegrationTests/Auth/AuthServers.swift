@@ -18,10 +18,10 @@
     private var process: ToolProcess
     private let folder: TemporaryFolder
 
-    /// Starts it on a free port.
+    /// Starts Apache on a free port.
     ///
-    /// - Parameter directives: What else stands at the folder.
-    /// - Throws: What fails in the test, if it does not start.
+    /// - Parameter directives: Further directives for the folder.
+    /// - Throws: A test failure if Apache does not start.
     init(_ directives: String...) async throws {
       let folder = try TemporaryFolder()
       let modules = try #require(
@@ -69,10 +69,10 @@
       try TestProgram.apache.start(["-X", "-f", folder.path("apache.conf")])
     }
 
-    /// The path of a file in its folder.
+    /// Returns the path of a file in the server's folder.
     func path(_ name: String) -> String { folder.path(name) }
 
-    /// Ends it, and starts it again at the same port.
+    /// Kills the server and restarts it on the same port.
     func restart() async throws {
       process.send(SIGKILL)
       _ = try await process.end()
@@ -80,7 +80,7 @@
       try #require(await process.opens(port), "apache2 did not start: \(process.outputSoFar)")
     }
 
-    /// The nonces of the requests in the order of their ends; `nil` of one that proved nothing.
+    /// The nonces of the logged requests, in order of completion; `nil` for a request without credentials.
     var nonces: [String?] {
       let log = String(decoding: (try? folder.contents("access.log")) ?? Data(), as: UTF8.self)
       return log.split(separator: "\n").map { line in
@@ -92,7 +92,7 @@
     private static let key = "11b8716b86e3d3f9c13d5ce98089fca0"
   }
 
-  /// Notes the status of each exchange.
+  /// Records the status of each exchange.
   struct StatusNotes: Middleware {
     let statuses = Shared<[Int]>([])
 

@@ -5,7 +5,7 @@
 
   @testable import Martlet
 
-  /// A file of credentials that several processes have.
+  /// A credential file that several processes share.
   @Suite(.ownThreads, .hangLimit) struct CredentialFileTests {
     private static func space(_ name: String, _ number: Int) -> ProtectionSpace {
       ProtectionSpace(scheme: "https", host: "\(name)\(number).test", port: 443)

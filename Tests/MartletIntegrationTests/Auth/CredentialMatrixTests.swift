@@ -5,9 +5,10 @@
   import TestSupport
   import Testing
 
-  /// Credentials go to their origin only, whatever redirects: two ports, two names, every status, every method.
+  /// Credentials are sent only to their origin after a redirect, for two ports, two names, every status and every
+  /// method.
   @Suite(.hangLimit) struct CredentialMatrixTests {
-    /// How a program can give a credential.
+    /// The way a program supplies a credential.
     enum Source: String, CaseIterable {
       case url, option, authenticator, field
     }

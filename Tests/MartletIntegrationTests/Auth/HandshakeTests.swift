@@ -12,7 +12,7 @@
   private let hasNegotiate: ConditionTrait = .enabled(
     if: CurlLibrary.handshakeProblem(.negotiate) == nil, "this libcurl has no Negotiate")
 
-  /// Schemes that prove something for a connection, on both lanes.
+  /// Schemes that authenticate a connection, over both transports.
   @Suite(.ownThreads, .hangLimit) struct HandshakeTests {
     private static func ada(_ password: String = "secret") -> Credential {
       .user("ada", password: password, domain: "CORP", isAllowedWithoutTLS: true)
@@ -29,7 +29,7 @@
 
     // MARK: NTLM
 
-    /// A server whose response to the first NTLM message has bytes behind it, and a foreign response after 4 ms.
+    /// The server sends extra bytes after its response to the first NTLM message, and a foreign response 4 ms later.
     @Test(hasNTLM, arguments: Lane.engines, ["Content-Length: 5", "Content-Length: 0", "Transfer-Encoding: chunked"])
     func `bytes behind a step end the authentication`(lane: Lane, framing: String) async throws {
       let body = framing.hasSuffix("5") ? "go on" : framing.hasSuffix("0") ? "" : "1\r\nx\r\n0\r\n\r\n"
@@ -76,7 +76,8 @@
       let second = try await client.get(RequestTarget(server.url))
 
       #expect(first.text == "CORP|ada|0" && second.text == "CORP|ada|0")
-      // The handshake's own 401 is nobody's response; from the second request on there is no other.
+      // The challenge inside the handshake is not reported as a response. Later requests start with the handshake, so
+      // there is only one 401.
       #expect(notes.all == [401, 200, 200])
       let requests = server.server.requests
       #expect(requests.map { $0.header("Authorization") == nil } == [true, false, false, false, false])
@@ -97,7 +98,7 @@
 
       let first = try await client.post(RequestTarget(server.url), body: .data(body))
       let second = try await client.put(RequestTarget(server.url), body: .data(body))
-      // It is known by now what this server wants.
+      // By now the client knows that this server requires NTLM, so the body need not be replayable.
       let third = try await client.post(RequestTarget(server.url), body: .stream(pieces))
 
       #expect([first, second, third].map(\.text) == Array(repeating: "CORP|ada|300000", count: 3))
@@ -131,7 +132,7 @@
           group.addTask {
             let user = ["ada", "bob", "cyd"][number % 3]
             let credential = Credential.user(user, password: "p", domain: "D", isAllowedWithoutTLS: true)
-            // One in three knows nobody.
+            // Every third request has no credentials.
             let options = user == "cyd" ? RequestOptions() : RequestOptions.credential(credential)
             let response = try await client.get(RequestTarget(server.url), options: options)
             return "\(user) \(response.status.rawValue) \(response.text)"
@@ -173,7 +174,7 @@
       let server = try NTLMServer(second: .status(401, headers: headers, body: "broken"))
       let client = Self.client(lane, server.url, Self.ada())
 
-      // Without a limit that could end a wait.
+      // The request has no timeout, because a timeout would hide a hang.
       let response = try await client.get(RequestTarget(server.url), options: .timeout(.unlimited))
 
       #expect(response.status == .unauthorized)
@@ -225,7 +226,7 @@
       #expect(await becomes(isGone))
     }
 
-    /// A challenge whose body has no end.
+    /// Returns a server whose challenge has an endless body.
     private static func endless(_ body: MockResponse.Step) throws -> NTLMServer {
       let value = "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="
       let head = "HTTP/1.1 401 No\r\nWWW-Authenticate: \(value)\r\nContent-Length: 1000000000000\r\n\r\n"
@@ -241,7 +242,7 @@
       let options = RequestOptions.timeout(TimeoutPolicy(connect: nil, idle: nil, total: .seconds(600)))
       let asking = Task { try await client.get(RequestTarget(server.url), options: options) }
 
-      // Meanwhile others get their answers.
+      // Other requests succeed in the meantime.
       #expect(await server.server.waitForRequests(2))
       let other = try MockServer(.ok("other"))
       #expect(try await client.get(RequestTarget(other.url)).text == "other")
@@ -300,7 +301,7 @@
       #expect(types.withLock { $0 } == [1, 3])
     }
 
-    // MARK: What is not sent
+    // MARK: Credentials that are not sent
 
     @Test(arguments: Lane.engines, [AuthenticationScheme.ntlm, .negotiate])
     func `sends no credentials over plain HTTP by default, and none without a challenge`(
@@ -356,7 +357,7 @@
       let refused = try await client.get(RequestTarget(weak.url))
       let error = await #expect(throws: HTTPError.self) { try await through.get("http://nowhere.example/") }
 
-      // Basic was offered as well.
+      // The server offered Basic as well.
       #expect(refused.status == .unauthorized)
       #expect(weak.requests.allSatisfy { $0.header("Authorization")?.hasPrefix("Basic") != true })
       #expect(error?.kind == .unsupported && error?.message.contains(proxy.url) == true)
@@ -369,7 +370,7 @@
       let isWeak = Shared(false)
       let client = lane.client {
         $0.exchangeMiddleware = [
-          // Answers as a server would that offers Basic only.
+          // Simulates a server that offers only Basic.
           .closure { request, _, next in
             guard isWeak.withLock({ $0 }) else { return try await next(request) }
             return StreamedResponse(
@@ -401,7 +402,7 @@
       #expect(server.server.requests.count <= 3)
     }
 
-    // MARK: Who can do it
+    // MARK: Supported transports
 
     @Test func `transports without NTLM fail with an error that names .curl`() async throws {
       let server = try NTLMServer()

@@ -11,17 +11,19 @@
     static let kinit = TestProgram("kinit")
   }
 
-  /// A Kerberos realm with MIT's key distribution centre, all of whose files are in a temporary folder.
+  /// A Kerberos realm with MIT's key distribution center, all of whose files are in a temporary folder.
   ///
-  /// Its user is ada. Of the services of `www` and `other` in `martlet.test`, only the key of the first is given to a
-  /// server; it knows no others.
+  /// Its only user is ada, and its only services are `www` and `other` in `martlet.test`. Servers receive only the key
+  /// of `www`.
   final class KerberosRealm {
-    /// What a process has to know in order to use its tickets.
+    /// The settings that a process needs to use its tickets.
     struct Ticket: Codable, Sendable {
       var configuration: String
       var cache: String
 
-      /// Lets this process use them; for exit tests, before anything else runs.
+      /// Makes this process use the tickets.
+      ///
+      /// Exit tests call it before anything else.
       func use() {
         setenv("KRB5_CONFIG", configuration, 1)
         setenv("KRB5CCNAME", "FILE:\(cache)", 1)
@@ -31,9 +33,9 @@
     private let folder: TemporaryFolder
     private let centre: ToolProcess
 
-    /// Makes it, starts it on a free port and signs ada in.
+    /// Creates the realm, starts its server on a free port and signs ada in.
     ///
-    /// - Throws: What fails in the test, if it does not start.
+    /// - Throws: A test failure if the server does not start.
     init() async throws {
       let folder = try TemporaryFolder()
       func configure(port: Int) throws {
@@ -62,19 +64,19 @@
       (self.folder, centre) = (folder, running.process)
       try await TestProgram.kinit.run(["-k", "-t", folder.path("ada.keytab"), "ada"], environment: environment)
       try FileManager.default.copyItem(atPath: folder.path("tickets"), toPath: folder.path("first"))
-      // For servers that run without the rights of whoever runs the tests.
+      // Servers may run with fewer rights than the tests, so the key must be readable by everyone.
       try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.path("keytab"))
     }
 
-    /// Where the key of `HTTP/www.martlet.test` is.
+    /// The path of the key of `HTTP/www.martlet.test`.
     var keytab: String { folder.path("keytab") }
     var configuration: String { folder.path("krb5.conf") }
 
-    /// What ada has.
+    /// The tickets of ada, who has signed in.
     var ticket: Ticket { Ticket(configuration: configuration, cache: folder.path("tickets")) }
-    /// What somebody has who has not signed in.
+    /// The settings of a user who has not signed in.
     var nothing: Ticket { Ticket(configuration: configuration, cache: folder.path("nothing")) }
-    /// What ada has if the centre cannot be reached any more: a ticket for none but the centre.
+    /// The ticket-granting ticket of ada, with a key distribution center that is unreachable.
     var cutOff: Ticket { Ticket(configuration: folder.path("dead.conf"), cache: folder.path("first")) }
 
     private static func configuration(port: Int) -> String {

@@ -6,7 +6,7 @@
 
   @testable import Martlet
 
-  /// Windows accounts, which Samba checks, over http and over TLS.
+  /// Windows accounts, verified by Samba, over HTTP and TLS.
   @Suite(.needsSamba, .sambaServer, .hangLimit) struct NTLMOverSocketsTests {
     private static func client(
       _ lane: Lane, _ server: SambaServer, _ credential: Credential?, _ notes: StatusNotes = StatusNotes(),
@@ -86,7 +86,7 @@
     ) async throws {
       let server = try #require(SambaServer.current)
       let url = server.url("/latin", isSecure: true)
-      // The same letters, taken apart.
+      // The same password in decomposed form (NFD).
       let apart = SambaServer.latinPassword.decomposedStringWithCanonicalMapping
 
       let first = try await Self.client(lane, server, Self.ada(SambaServer.latinPassword)).get(url)
@@ -127,7 +127,7 @@
             let user = ["ada", "bob", "cyd"][number % 3]
             let credential = Credential.user(
               user, password: SambaServer.password, domain: "CORP", isAllowedWithoutTLS: !isSecure)
-            // One in three knows nobody.
+            // Every third request has no credentials.
             let options = user == "cyd" ? RequestOptions() : RequestOptions.credential(credential)
             let response = try await client.get(url, options: options)
             return "\(user) \(response.status.rawValue) \(response.text)"

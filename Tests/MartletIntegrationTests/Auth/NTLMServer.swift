@@ -3,11 +3,11 @@
   import MartletTesting
   import TestSupport
 
-  /// Asks for NTLM as Windows servers do: for a connection, in three messages (MS-NLMP §2.2.1).
+  /// Requests NTLM as Windows servers do: per connection, in three messages (MS-NLMP §2.2.1).
   ///
-  /// It does not check the proof, only who it is of, and that all messages come on one connection.
+  /// It does not verify the proof. It reads the account and checks that all messages arrive on one connection.
   struct NTLMServer {
-    /// Who has sent a type 3 message, and where.
+    /// The account and the connection of a type 3 message.
     struct Login: Hashable {
       var domain: String
       var user: String
@@ -15,24 +15,24 @@
     }
 
     private struct Record {
-      /// The connections that have been sent a challenge.
+      /// The connections that have received a challenge.
       var challenged: Set<Int> = []
       var logins: [Login] = []
-      /// What came on a connection after its login.
+      /// The number of requests on a connection after its login.
       var late = 0
-      /// Messages that did not come in order.
+      /// The number of messages that arrived out of order.
       var stray = 0
     }
 
     let server: MockServer
     private let record: Shared<Record>
 
-    /// Starts it.
+    /// Starts the server.
     ///
     /// - Parameters:
-    ///   - offers: The value of `WWW-Authenticate` for who sends nothing.
-    ///   - refused: The user that is not let in.
-    ///   - second: What is answered in place of a type 2 message, if anything.
+    ///   - offers: The value of `WWW-Authenticate` for requests without an NTLM message.
+    ///   - refused: The user whose login is rejected.
+    ///   - second: The response in place of a type 2 message, if any.
     /// - Throws: ``MockServerError`` if the system refuses a socket.
     init(offers: String = "NTLM", refused: String = "eve", second: MockResponse? = nil) throws {
       let record = Shared(Record())
@@ -69,10 +69,10 @@
 
     var url: String { server.url }
     var logins: [Login] { record.withLock { $0.logins } }
-    /// Requests that came on a connection after its login, or out of order.
+    /// The number of requests that arrived after their connection's login, or out of order.
     var misplaced: Int { record.withLock { $0.late + $0.stray } }
 
-    /// A type 2 message: Unicode, NTLM, target information with nothing in it.
+    /// A type 2 message: Unicode, NTLM, empty target information.
     static let challenge: Data = {
       var message = Data("NTLMSSP\0".utf8)
       message += [2, 0, 0, 0] + [0, 0, 0, 0, 48, 0, 0, 0] + [0x01, 0x02, 0x88, 0x00]
@@ -86,7 +86,7 @@
       return message[offset..<(offset + count)].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// The text of a security buffer, in UTF-16 or in octets, as the message's flags say.
+    /// Returns the text of a security buffer, in UTF-16 or in octets, depending on the message's flags.
     private static func text(_ message: Data, at offset: Int) -> String {
       guard let count = number(message, at: offset, count: 2), let start = number(message, at: offset + 4, count: 4),
         let flags = number(message, at: 60, count: 4), message.count >= start + count

@@ -6,9 +6,9 @@
 
   @testable import Martlet
 
-  /// Kerberos tickets, with a key distribution centre and a server that others made.
+  /// Kerberos tickets, with a third-party key distribution center and a third-party server.
   ///
-  /// The clients run in processes of their own, because where the tickets are stands in the environment.
+  /// The clients run in separate processes, because environment variables contain the location of the tickets.
   @Suite(.needsKerberos, .ticketServer, .ownThreads, .hangLimit) struct NegotiateTests {
     @Test(arguments: Lane.engines, [true, false])
     func `authenticates each request with a ticket on a connection of its own`(lane: Lane, isSecure: Bool) async throws
@@ -44,14 +44,14 @@
         #expect([first, second, third, fourth].allSatisfy { $0.httpVersion == .http1_1 })
       }
 
-      // The server behind it has got each request once, and whole.
+      // The backend received each request once and completely.
       let received = server.backend.requests.filter { $0.path == path }
       #expect(received.map { "\($0.method) \($0.bodyLength)" } == ["GET 0", "GET 0", "POST 300000", "PUT 300000"])
-      // It writes them a moment after it has answered.
+      // Apache writes the log entries shortly after it responds.
       #expect(await becomes { (try? server.entries(path).count) ?? 0 >= 5 })
       let entries = try server.entries(path)
       let proofs = entries.filter { $0.scheme == "Negotiate" }
-      // Each of its processes writes when it comes to it: not in the order of the answers, which `notes` has.
+      // Apache does not write its entries in the order of the responses, which `notes` records.
       #expect(entries.filter { $0.scheme != "Negotiate" }.map { "\($0.status) \($0.scheme)" } == ["401 -"])
       #expect(proofs.map(\.status) == ["200", "200", "200", "200"], "\(entries)")
       #expect(entries.count == 5 && Set(entries.map(\.connection)).count == 5)
@@ -90,7 +90,7 @@
       #expect(proved.isDisjoint(with: entries.filter { $0.scheme != "Negotiate" }.map(\.connection)))
     }
 
-    /// What stands between a client and its way in.
+    /// The reason a client cannot authenticate.
     enum Obstacle: String, Codable, CaseIterable {
       case notSignedIn, centreOutOfReach, unknownHost, serverWithoutTheKey
 
@@ -122,7 +122,7 @@
           place = server.place as TicketServer.Place, ticket = ticket as KerberosRealm.Ticket
         ] in
         ticket.use()
-        // Without a limit that could end a wait.
+        // The request has no timeout, because a timeout would hide a hang.
         let options = RequestOptions.timeout(.unlimited)
         let client = place.client(lane) { $0.authenticators[.origin(place.origin(host: host))] = .negotiate() }
 
@@ -131,7 +131,7 @@
         #expect(response.status == .unauthorized && response.text.contains("Unauthorized"))
       }
 
-      // Only where there is a ticket for a server, something is sent.
+      // The client sends a token only if it has a ticket for the server.
       #expect(
         await becomes {
           (try? server.entries(path).contains { $0.scheme == "Negotiate" }) == (obstacle == .serverWithoutTheKey)

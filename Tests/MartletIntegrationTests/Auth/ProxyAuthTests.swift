@@ -6,12 +6,12 @@
 
   @testable import Martlet
 
-  /// Proxies that ask, on both lanes.
+  /// Proxies that require authentication, over both transports.
   @Suite(.hangLimit) struct ProxyAuthTests {
     private static let challenge: KeyValuePairs = ["Proxy-Authenticate": #"Basic realm="the proxy""#]
     private static let basic = "Basic " + Data("ada:secret".utf8).base64EncodedString()
 
-    /// A proxy that answers http URLs itself, to those who know the password, and opens no tunnels.
+    /// Returns a proxy that responds to http URLs itself if the password is right, and opens no tunnels.
     private static func proxy(accepting value: String = basic) throws -> MockServer {
       try MockServer { request in
         guard request.header("Proxy-Authorization") == value else {
@@ -25,7 +25,7 @@
       server.requests.map { $0.header("Proxy-Authorization") }
     }
 
-    // MARK: A real one
+    // MARK: A real proxy
 
     @Test(.needs(.tinyproxy, .openssl, .nginx), arguments: Lane.engines)
     func `asks for proxy credentials once and sends them only to the proxy`(lane: Lane) async throws {
@@ -141,7 +141,7 @@
           $0 += 1
           return $0
         }
-        // Each time on a connection that has served.
+        // Both losses occur on a connection that has already carried a response.
         if number == 2 || number == 4 { return .raw("") }
         return number == 3 ? .status(407, headers: Self.challenge) : .ok("in")
       }
@@ -160,7 +160,7 @@
       #expect(Self.values(proxy) == [nil, nil, nil, Self.basic, Self.basic])
     }
 
-    // MARK: One question
+    // MARK: Concurrent requests
 
     @Test(arguments: Lane.engines, ["http", "https"])
     func `20 concurrent requests ask for credentials once`(lane: Lane, scheme: String) async throws {
@@ -185,7 +185,7 @@
       }
 
       #expect(questions.withLock { $0 } == 1)
-      // This proxy opens no tunnels, but it has let all of them pass.
+      // This proxy opens no tunnels, so https requests fail although it accepts their credentials.
       #expect(results.allSatisfy { $0 == (scheme == "http" ? "in" : nil) })
       #expect(Self.values(proxy).count { $0 == Self.basic } == 20)
       #expect(Self.values(proxy).allSatisfy { $0 == nil || $0 == Self.basic })
@@ -279,7 +279,7 @@
 
     @Test(arguments: Lane.engines)
     func `a 401 without a challenge does not confirm proxy credentials`(lane: Lane) async throws {
-      // As tinyproxy has it.
+      // Like tinyproxy, this proxy rejects wrong credentials with a 401.
       let proxy = try MockServer { request in
         guard let value = request.header("Proxy-Authorization") else { return .status(407, headers: Self.challenge) }
         return value == Self.basic ? .ok("in") : .status(401)
@@ -346,7 +346,7 @@
         $0.authenticators[.proxy(proxy.url)] = .password(user: "ada", password: "secret")
       }
 
-      // Asked by the one proxy, the second try goes to the other, which asks too.
+      // The second attempt is made through the other proxy, which requests credentials as well.
       let error = await #expect(throws: HTTPError.self) { try await client.get("http://nowhere.example/") }
       let direct = try await client.get(RequestTarget(proxy.url))
 

@@ -9,12 +9,12 @@
     static let ntlmAuth = TestProgram("ntlm_auth")
   }
 
-  /// A server that has Samba's `ntlm_auth` check what NTLM proves, over http and over TLS.
+  /// An HTTP and TLS server that verifies NTLM messages with Samba's `ntlm_auth`.
   ///
-  /// It knows CORP's ada and bob, with one password for both, which depends on the path. Who has proved that on a
-  /// connection is known on all of it. It answers with the name, and with how long the body was.
+  /// Its users are CORP's ada and bob, who share one password that depends on the path. A login applies to all later
+  /// requests on its connection. The response contains the user's name and the length of the request body.
   struct SambaServer: Sendable {
-    /// A request as the log has it.
+    /// A logged request.
     struct Entry: Codable, Hashable {
       var connection: Int
       var method: String
@@ -22,7 +22,7 @@
       var size: Int
       /// The number of the message in `Authorization`, or 0.
       var step: Int
-      /// Who was known in the end.
+      /// The connection's user after the request.
       var user: String?
     }
 
@@ -32,41 +32,41 @@
     }
 
     static let password = "s3cret"
-    /// The password of `/latin` and of what is below.
+    /// The password for `/latin` and the paths below it.
     static let latinPassword = "s\u{E9}cret \u{FF}\u{DF}"
 
-    /// The one that the tests of a suite share.
+    /// The server that a suite's tests share.
     @TaskLocal static var current: SambaServer?
 
-    /// The certificate that its own comes from.
+    /// The root certificate that issued the server's certificate.
     let root: URL
     private let ports: Ports
     private let log: String
 
-    /// Its origin.
+    /// Returns the server's origin.
     func origin(isSecure: Bool) -> String {
       isSecure ? "https://127.0.0.1:\(ports.https)" : "http://127.0.0.1:\(ports.http)"
     }
 
-    /// The URL of a path.
+    /// Returns the URL of a path.
     func url(_ path: String, isSecure: Bool) -> RequestTarget {
       RequestTarget("\(raw: origin(isSecure: isSecure))\(raw: path)")
     }
 
-    /// The requests of a path.
+    /// Returns the logged requests for a path.
     func entries(_ path: String) throws -> [Entry] {
       try Data(contentsOf: URL(filePath: log)).split(separator: 0x0A).dropFirst()
         .map { try JSONDecoder().decode(Entry.self, from: $0) }.filter { $0.path == path }
     }
 
-    /// Why there can be none, or `nil`.
+    /// The reason the server cannot run here, or `nil`.
     static let problem: String? = {
       let missing = [TestProgram.python, .ntlmAuth, .openssl].filter { $0.url == nil }.map(\.name)
       let packages = "python3 and winbind have them"
       return missing.isEmpty ? nil : "\(missing.joined(separator: " and ")) is not installed: \(packages)"
     }()
 
-    /// Its process, which ends with it.
+    /// A running server, whose process ends when it is released.
     fileprivate struct Running {
       let facts: SambaServer
       private let authority: CertificateAuthority
@@ -203,12 +203,12 @@
   }
 
   extension Trait where Self == Needs {
-    /// The test is skipped where Samba's `ntlm_auth` is missing, but not in CI.
+    /// Skips the test if Samba's `ntlm_auth` is missing, except in CI.
     static var needsSamba: Needs { .needs(.python, .ntlmAuth, .openssl, problem: SambaServer.problem) }
   }
 
   extension Trait where Self == Surroundings<SambaServer> {
-    /// There is a ``SambaServer``.
+    /// Starts a ``SambaServer`` for the suite.
     static var sambaServer: Surroundings<SambaServer> {
       Surroundings(facts: SambaServer.$current) {
         let running = try await SambaServer.Running()

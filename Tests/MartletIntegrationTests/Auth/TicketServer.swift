@@ -5,30 +5,30 @@
   import TestSupport
   import Testing
 
-  /// Apache with `mod_auth_gssapi`, which takes the tickets of a ``KerberosRealm`` over http and over TLS.
+  /// Apache with `mod_auth_gssapi`, which accepts the tickets of a ``KerberosRealm`` over HTTP and TLS.
   ///
-  /// It tells a server behind it who somebody is, and what that answers: the name, and how long the body was. Who has
-  /// proved that on a connection is known on all of it.
+  /// Apache forwards requests to a backend and includes the user's name. The response contains that name and the length
+  /// of the request body. A login applies to all later requests on its connection.
   struct TicketServer: Sendable {
-    /// What a client has to know.
+    /// The settings that a client needs.
     struct Place: Codable, Sendable {
       var port: Int
       var securePort: Int
-      /// The path of the root that its certificate comes from.
+      /// The path of the root certificate that issued the server's certificate.
       var root: String
 
-      /// The origin of a host of `martlet.test`.
+      /// Returns the origin of a host in `martlet.test`.
       func origin(isSecure: Bool = true, host: String = "www") -> String {
         let (scheme, port) = isSecure ? ("https", securePort) : ("http", port)
         return "\(scheme)://\(host).martlet.test:\(port)"
       }
 
-      /// The URL of a path there.
+      /// Returns the URL of a path on a host.
       func url(_ path: String, isSecure: Bool = true, host: String = "www") -> RequestTarget {
         RequestTarget("\(raw: origin(isSecure: isSecure, host: host))\(raw: path)")
       }
 
-      /// A client that finds the hosts of `martlet.test` there.
+      /// Returns a client that resolves the hosts of `martlet.test` to this server.
       func client(
         _ lane: Lane, _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
       ) -> HTTPClient {
@@ -40,7 +40,7 @@
       }
     }
 
-    /// A request as the log has it.
+    /// A logged request.
     struct Entry: Hashable {
       /// The client's address and port.
       var connection: String
@@ -50,18 +50,18 @@
       var scheme: String
     }
 
-    /// The one that the tests of a suite share.
+    /// The server that a suite's tests share.
     @TaskLocal static var current: TicketServer?
 
     let place: Place
     let ticket: KerberosRealm.Ticket
     let nothing: KerberosRealm.Ticket
     let cutOff: KerberosRealm.Ticket
-    /// The server behind it.
+    /// The server behind Apache.
     let backend: MockServer
     fileprivate let log: String
 
-    /// The requests of a path, in the order of their ends.
+    /// Returns the logged requests for a path, in order of completion.
     func entries(_ path: String) throws -> [Entry] {
       try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
         .map { $0.split(separator: " ", omittingEmptySubsequences: false).map(String.init) }
@@ -71,7 +71,7 @@
 
     fileprivate static let module = TestProgram.modules.map { "\($0)/mod_auth_gssapi.so" }
 
-    /// Why there can be none, or `nil`.
+    /// The reason the server cannot run here, or `nil`.
     static let problem: String? = {
       let programs: [TestProgram] = [.apache, .openssl, .krb5kdc, .kdb5Util, .kadminLocal, .kinit]
       var missing = programs.filter { $0.url == nil }.map(\.name)
@@ -88,14 +88,14 @@
   }
 
   extension Trait where Self == Needs {
-    /// The test is skipped where Kerberos or Apache's module for it is missing, but not in CI.
+    /// Skips the test if Kerberos or Apache's module for it is missing, except in CI.
     static var needsKerberos: Needs {
       .needs(.apache, .openssl, .krb5kdc, .kdb5Util, .kadminLocal, .kinit, problem: TicketServer.problem)
     }
   }
 
   extension Trait where Self == Surroundings<TicketServer> {
-    /// There is a ``TicketServer``.
+    /// Starts a ``TicketServer`` for the suite.
     static var ticketServer: Surroundings<TicketServer> {
       Surroundings(facts: TicketServer.$current) {
         let running = try await RunningTicketServer()
@@ -104,7 +104,7 @@
     }
   }
 
-  /// The processes of a ``TicketServer``, which end with it.
+  /// The processes of a ``TicketServer``, which end when they are released.
   private struct RunningTicketServer {
     let facts: TicketServer
     private let realm: KerberosRealm

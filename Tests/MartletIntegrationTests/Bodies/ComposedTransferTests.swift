@@ -110,7 +110,7 @@
       Figures.show(child)
     }
 
-    // MARK: Files that are wrong
+    // MARK: Invalid files
 
     @Test(arguments: Lane.engines)
     func `rejects a missing file or a folder before connecting, and names it`(lane: Lane) async throws {
@@ -141,7 +141,7 @@
       let upload = Task {
         try await client.post(server.target, body: Self.form(file), options: .expectsContinue(false))
       }
-      // It does not read on before the file has changed, and has no room for all of it.
+      // The buffers cannot hold the whole file, so the client is still reading it when it changes.
       try await server.request()
       let handle = try FileHandle(forUpdating: file)
       try handle.truncate(atOffset: UInt64(size + change))
@@ -155,7 +155,7 @@
       #expect(count < Self.expected(Data()).count + size)
     }
 
-    // MARK: Again, and not to the end
+    // MARK: Repeated and interrupted uploads
 
     @Test(arguments: Lane.engines)
     func `repeats a form after a 503 and after a 307 redirect`(lane: Lane) async throws {

@@ -7,7 +7,7 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// Leave to send a body (RFC 9110 §10.1.1).
+  /// `Expect: 100-continue` (RFC 9110 §10.1.1).
   @Suite(.hangLimit) struct ExpectContinueTests {
     private static let large = HTTPBody.data(Data(count: (1 << 20) + 1))
 
@@ -31,7 +31,7 @@
 
       #expect(Self.expectations(server) == ["100-continue", nil, nil, "100-continue", "100-continue"])
       #expect(server.requests.allSatisfy { $0.isComplete && $0.bodyLength >= 1 << 20 })
-      // Nobody has waited, which is for a second each.
+      // No request timed out waiting for `100 Continue`, which would take one second.
       #expect(!Stress.isOn || isSanitized || ContinuousClock.now - start < .seconds(3))
     }
 
@@ -64,7 +64,7 @@
       #expect(response.status == 403 && response.text == "no")
       #expect(await server.waitForOpenConnections(atMost: 0))
       #expect(server.requests.map(\.bodyLength) == [0])
-      // Nothing of it was read, so that it can still be sent.
+      // No part of the body was read, so it can still be sent.
       #expect(body.isUsable)
     }
 
@@ -85,13 +85,13 @@
         times.append(ContinuousClock.now - start)
       }
       _ = try await client.post(RequestTarget(other.url), body: Self.large)
-      // Whoever wants it asks all the same.
+      // A caller can still set `expectsContinue` explicitly.
       _ = try await client.post(RequestTarget(server.url), body: .text("x"), options: .expectsContinue(true))
 
       #expect(Self.expectations(server) == ["100-continue", nil, nil, "100-continue"])
       #expect(Self.expectations(other) == ["100-continue"])
       #expect(times[0] >= .milliseconds(900))
-      // Nor can they, who have not asked.
+      // Requests without `Expect` do not wait.
       #expect(!Stress.isOn || isSanitized || times[1] + times[2] < .milliseconds(900))
       #expect(server.requests.allSatisfy { $0.isComplete })
     }
@@ -154,7 +154,7 @@
       let server = try MockServer(.ok(), options: .init(sendsContinue: false))
       defer { server.stop() }
 
-      // No time passes, however slow it is.
+      // The clock never advances, so a slow machine cannot exceed the limit.
       let client = lane.client { $0.clock = TestClock(advancing: .manually) }
 
       let response = try await client.post(

@@ -6,9 +6,9 @@
 
   @testable import Martlet
 
-  /// Forms as servers read them: with two parsers that are not ours.
+  /// Forms as two third-party parsers read them.
   @Suite(.needsFormParsers, .hangLimit) struct FormParserTests {
-    /// A part, and how it has to be read.
+    /// A part and its expected reading.
     private struct Entry {
       var name: String
       var filename: String?
@@ -17,7 +17,7 @@
       var isText = false
       var isFile = false
 
-      /// As WHATWG says how it is sent; no parser undoes that.
+      /// The part as WHATWG encodes it; no parser reverses that encoding.
       var expected: FormParsers.Part {
         var value = value
         if isText { value = Data(Self.withCRLF(String(decoding: value, as: UTF8.self)).utf8) }
@@ -60,7 +60,7 @@
 
     private static func entries() -> [[Entry]] {
       var forms: [[Entry]] = []
-      // Every name as that of a field, of data and of a file, with every value.
+      // Each name is used for a field, for data and for a file, with varying values.
       for (number, name) in names.enumerated() {
         let value = values[number % values.count]
         let other = values[(number + 4) % values.count]
@@ -101,7 +101,7 @@
       let client = lane.client()
       for (number, entries) in forms.enumerated() {
         let form = try Self.form(entries, in: folder)
-        // A boundary that has to be quoted, now and then.
+        // Every fifth form has a boundary that must be quoted.
         let body = HTTPBody.multipart(form, boundary: number % 5 == 4 ? "own boundary (\(number)):=?/,'" : nil)
         _ = try await client.post(RequestTarget(server.url), body: body)
       }

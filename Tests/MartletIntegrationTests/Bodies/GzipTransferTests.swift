@@ -8,7 +8,7 @@
 
   /// Gzipped bodies over sockets.
   @Suite(.ownThreads, .hangLimit) struct GzipTransferTests {
-    /// Whether Python makes of what arrived what it was.
+    /// Whether Python decompresses the received data to the expected data.
     private static func isInflated(_ data: Data, to expected: Data) async throws -> Bool {
       let folder = try TemporaryFolder()
       try data.write(to: URL(filePath: folder.path("body.gz")))
@@ -56,7 +56,7 @@
         let request = try #require(server.requests.last)
         #expect(request.headers(named: "Content-Encoding") == ["gzip"], "\(number)")
         #expect(request.header("Content-Type") == body.contentType)
-        // Only what was compressed before has a length.
+        // Only the small body is compressed in advance, so only its length is known.
         #expect((request.header("Transfer-Encoding") == "chunked") == (number != 5), "\(number)")
         #expect(request.body.count < expected.count)
         #expect(try await Self.isInflated(request.body, to: expected), "\(number)")

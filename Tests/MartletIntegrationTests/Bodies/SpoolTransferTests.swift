@@ -6,13 +6,13 @@
 
   @testable import Martlet
 
-  /// Spooled bodies over sockets, and what is left of them: nothing.
+  /// Spooled bodies over sockets, which leave no files behind.
   @Suite(.ownThreads, .hangLimit) struct SpoolTransferTests {
     private static func body(_ folder: TemporaryFolder, count: Int = 100) -> HTTPBody {
       .stream(UploadPieces(Data(repeating: 5, count: 10_000), count: count)).spooled(in: folder.url)
     }
 
-    /// The files without a name that this process has open.
+    /// The unnamed files that this process has open.
     private static var deletedFiles: [String] {
       let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
       return names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
@@ -51,7 +51,7 @@
       let folder = try TemporaryFolder()
       let client = lane.client()
 
-      // The body goes with the task.
+      // The task owns the body, so both are released together.
       func upload(_ body: HTTPBody) -> Task<HTTPResponse, any Error> {
         Task { try await client.put(RequestTarget(stalling.url), body: body) }
       }
@@ -79,7 +79,7 @@
         let form = HTTPBody.multipart { $0.add(body, for: "f", filename: "f") }
         let task = Task { try await Lane.curl.client().put(RequestTarget(server.url), body: form) }
         _ = await server.waitForRequests(1)
-        // It is there, and has no name.
+        // The spool file exists but has no name.
         guard Self.deletedFiles.contains(where: { $0.contains(path) }) else { exit(1) }
         kill(getpid(), SIGKILL)
         _ = try await task.value

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Martlet
 
-/// Every policy and option of the cache, with a real server at the other end: rows S93 to S113 of the feature list.
+/// Every cache policy and option, with a real server: rows S93 to S113 of the feature list.
 @Suite(.hangLimit) struct CacheRowsTests {
   let day = Day()
 
-  /// Answers with how many requests there were; 304 to one that asks about `"1"`.
+  /// Returns a server that responds with the number of requests so far, or with 304 if the entity tag matches.
   func server(_ control: String = "max-age=60", tag: String? = "\"1\"") throws -> MockServer {
     let count = Shared(0)
     return try MockServer(answering: { request in
@@ -40,9 +40,9 @@ import Testing
     #expect(try await usual.get("\(raw: server.url)/x").source == .cache)
     #expect(try await none.get("\(raw: server.url)/x").source == .network)
     #expect(try await two.get("\(raw: server.url)/x").source == .cache)
-    // Of the client's own: another client knows nothing of it.
+    // By default, each client has its own cache.
     #expect(try await HTTPClient(.now(day), .retry(.off)).get("\(raw: server.url)/x").source == .network)
-    // A derived client shares it.
+    // A derived client shares the cache.
     #expect(try await usual.derived { $0.headers["X"] = "1" }.get("\(raw: server.url)/x").source == .cache)
   }
 
@@ -82,7 +82,7 @@ import Testing
     day.pass(100)
     let confirmed = try await client.get("\(raw: server.url)/x", options: .cache([.neverWrite]))
     #expect(confirmed.source == .revalidated)
-    // It was not made fresh.
+    // The confirmation did not refresh the stored response.
     #expect(try await client.get("\(raw: server.url)/x").source == .revalidated)
   }
 
@@ -175,7 +175,7 @@ import Testing
     default: #expect(reason.isConnectivity)
     }
     if how == "503" { #expect(server.requests.count == 3) }
-    // Without the policy it is the failure.
+    // Without the policy, the request fails.
     await #expect(throws: HTTPError.self) {
       try await client.get("\(raw: url)", options: .timeout(idle: limit))
     }
@@ -210,13 +210,13 @@ import Testing
   @Test func `S105 and S106 session and permanent responses are stored and removed separately`() async throws {
     let server = try server()
     defer { server.stop() }
-    // Two shelves, as a cache on disk has them.
+    // The two storages are separate, as in a cache on disk.
     let (lasting, session) = (MemoryStorage(limit: 1 << 20), MemoryStorage(limit: 1 << 20))
     let first = HTTPClient(.now(day), .retry(.off)) { $0.cache = ResponseCache(permanent: lasting, session: session) }
 
     _ = try await first.get("\(raw: server.url)/session", options: .cacheStorage(.session))
     _ = try await first.get("\(raw: server.url)/permanent", options: .cacheStorage(.permanent))
-    // The next start of the program.
+    // Simulates the next run of the program.
     let second = HTTPClient(.now(day), .retry(.off)) {
       $0.cache = ResponseCache(permanent: lasting, session: MemoryStorage(limit: 1 << 20))
     }
@@ -310,7 +310,7 @@ import Testing
     try await client.cache.removeAll()
     #expect(try Data(contentsOf: URL(filePath: copy)) == first.body)
     #expect(try await client.get("\(raw: server.url)/x").source == .network)
-    // A small one stands with its head.
+    // A short response is returned in memory, without a body file.
     let small = try await client.get("\(raw: server.url)/x", headers: ["Range": "bytes=0-9"])
     #expect(small.source == .cache && small.bodyFile == nil && small.body.count == 10)
   }
@@ -352,7 +352,7 @@ import Testing
   }
 
   @Test func `a compressed body is stored decoded`() async throws {
-    // "hello hello hello hello" by gzip.
+    // The text "hello hello hello hello", compressed with gzip.
     let bytes = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA=="))
     let server = try MockServer(answering: { _ in
       .data(bytes, headers: ["Content-Encoding": "gzip", "Cache-Control": "max-age=60", "Vary": "Accept-Encoding"])

@@ -6,9 +6,9 @@
   import TestSupport
   import Testing
 
-  /// The store of the examples, with a Redis server at the other end.
+  /// The example's Redis store, with a Redis server.
   @Suite(.needs(.redis), .hangLimit) struct RedisStoreTests {
-    /// Says who it answers, and how often it has.
+    /// Returns a server whose response contains the request's `Accept-Language`.
     private func server(vary: Bool = false, body: String = "body") throws -> MockServer {
       try MockServer(answering: { request in
         .ok(
@@ -17,7 +17,7 @@
       })
     }
 
-    // On a slow machine the store must still be used.
+    // The test clock keeps the store's timeouts from expiring on a slow machine.
     private static let settings: ClientSetting = [.retry(.off), .clock(TestClock())]
 
     @Test func `a response stored by one client is served to another`() async throws {
@@ -160,7 +160,7 @@
       _ = try await client.get("\(raw: server.url)/x")
       try await redis.stop()
 
-      // Nobody waits where nobody listens: a second to look and one to store would be more than the test has.
+      // A refused connection must fail fast: two 1 s timeouts per request would exceed the test's limit.
       for _ in 0..<40 { #expect(try await client.get("\(raw: server.url)/x").source == .network) }
 
       #expect(server.requests.count == 41)
@@ -174,7 +174,7 @@
       _ = try await client.get("\(raw: server.url)/x")
       redis.hang()
 
-      // A second to look and one to store would be more than the test has.
+      // The client must not wait for each request: two 1 s timeouts per request would exceed the test's limit.
       for _ in 0..<40 { #expect(try await client.get("\(raw: server.url)/x").source == .network) }
 
       #expect(server.requests.count == 41)
@@ -223,7 +223,7 @@
         let first = try await client.get(url, headers: headers, options: options)
         let second = try await client.get(url, headers: headers, options: options)
         #expect(first.source == .network, "\(path)")
-        // It is stored: in memory.
+        // The response is stored, but only in memory.
         #expect(second.source == .cache, "\(path)")
       }
 
@@ -258,7 +258,7 @@
 
       var thrown: RedisError?
       do {
-        // The end of a request, as this server knows one.
+        // This server treats an empty line as the end of a request.
         try await connection.command("\r\n\r\n")
       } catch let error as RedisError {
         thrown = error

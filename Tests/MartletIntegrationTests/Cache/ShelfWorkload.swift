@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Martlet
 
-/// Records whose bodies and heads tell their key and version, so that a wrong one is seen.
+/// Records whose bodies and heads contain their key and version, so a wrong record is detected.
 enum ShelfWorkload {
   static let keyCount = 40
 
@@ -27,7 +27,7 @@ enum ShelfWorkload {
     return CacheRecord(entry: entry, body: .data(body(number, version)))
   }
 
-  /// What is wrong with a record that was found; `nil` if it is whole and of its key.
+  /// Returns what is wrong with a record, or `nil` if it is complete and belongs to its key.
   static func fault(_ record: CacheRecord, _ number: Int) -> String? {
     guard let entry = record.entry, let version = entry.headers["Version"].flatMap({ Int($0) }) else {
       return "\(number): no entry"
@@ -44,9 +44,9 @@ enum ShelfWorkload {
     return data == body(number, version) ? nil : "\(number): not the body of version \(version)"
   }
 
-  /// Stores, reads and removes for a time, and until it has stored and found so many records.
+  /// Stores, reads and removes records for a duration, and until it has stored and found a minimum number.
   ///
-  /// - Returns: How many times it stored and found something, and what was wrong.
+  /// - Returns: The numbers of records stored and found, and the first fault.
   static func hammer(_ shelf: DiskStorage, keys: Int, for duration: Duration, atLeast least: Int = 0) -> (
     Int, Int, String?
   ) {
@@ -66,7 +66,7 @@ enum ShelfWorkload {
           guard let record = try shelf.record(key(number)) else { continue }
           found += 1
           if let fault = fault(record, number) { return (stored, found, fault) }
-          // A new head for the same body.
+          // Stores a new head for the same body.
           if Int.random(in: 0..<20) == 0 { try shelf.store(record, key(number)) }
         }
       }

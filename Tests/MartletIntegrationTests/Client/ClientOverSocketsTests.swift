@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The client's promises with a real server at the other end.
+/// The client's guarantees, with a real server.
 @Suite(.ownThreads, .hangLimit) struct ClientOverSocketsTests {
   @Test func `a status error keeps 64 KiB of the body and closes the connection`() async throws {
     let part = String(repeating: "A", count: 100_000)
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test func `the shared client sends each method`() async {
-    // The shared client is the process's.
+    // The shared client belongs to the process, so the test runs in a separate one.
     await #expect(processExitsWith: .success) {
       let server = try MockServer(answering: { request in .json(#"{"method":"\#(request.method)"}"#) })
       defer { server.stop() }

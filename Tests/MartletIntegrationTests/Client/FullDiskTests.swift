@@ -9,10 +9,11 @@
   @testable import MartletTool
   @testable import MartletOutbox
 
-  /// Files that do not fit on the disk: in processes of their own, which may make no file longer than so many bytes.
+  /// Files that do not fit on the disk.
+  ///
+  /// The tests run in separate processes, where a limit for the size of files simulates a full disk.
   @Suite(.ownThreads, .hangLimit) struct FullDiskTests {
-    /// Begins a time in which files can grow to some bytes only: the write that goes on beyond that is cut, the next
-    /// fails.
+    /// Limits the size of files: a write that exceeds the limit is truncated, and the next one fails.
     static func fill(at bytes: Int) { limit(to: rlim_t(bytes)) }
 
     static func empty() { limit(to: nil) }
@@ -23,7 +24,7 @@
       #else
         let resource = RLIMIT_FSIZE
       #endif
-      // Else it would end the process.
+      // By default, this signal would end the process.
       signal(SIGXFSZ, SIG_IGN)
       var limit = rlimit()
       getrlimit(resource, &limit)
@@ -118,7 +119,7 @@
         budget.scope = .tag
         budget.file = folder.url.appending(path: "budget")
         let now = Date(timeIntervalSince1970: 1_700_000_000)
-        // No save of its own interferes.
+        // The clock never advances, so the ledger does not save automatically.
         let timeline = Timeline(TestClock(advancing: .manually))
         let ledger = DataLedger(budget)
         ledger.add(100, "a", now: { now }, timeline)
@@ -130,7 +131,7 @@
         let error = await #expect(throws: HTTPError.self) { try await ledger.save(now: now) }
         #expect(error?.kind == .fileFailed)
         #expect(try folder.contents("budget") == before)
-        // Nothing more is sent whose count might be lost.
+        // The ledger refuses further requests, because their count could be lost.
         let refusal = await #expect(throws: HTTPError.self) { _ = try await ledger.rest("a", now: now) }
         #expect(refusal?.kind == .fileFailed)
 

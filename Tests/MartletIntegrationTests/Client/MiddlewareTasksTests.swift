@@ -7,9 +7,9 @@
 
   @testable import Martlet
 
-  /// Middleware that sends from tasks of its own: their cancellation ends their exchanges, and no others.
+  /// Middleware that sends from its own tasks, whose cancellation ends their own exchanges only.
   @Suite(.hangLimit) struct MiddlewareTasksTests {
-    /// Sends each request to two paths, and uses the response that comes first.
+    /// Sends each request to two paths and returns the first response.
     private struct Racing: Middleware {
       let paths: @Sendable (HTTPRequest) -> [RequestTarget]
       /// The event that the second request awaits.
@@ -44,7 +44,7 @@
 
     private struct TimedOut: Error {}
 
-    /// Gives each exchange a time of its own.
+    /// Limits each exchange to 50 ms.
     private struct Hurrying: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
@@ -72,7 +72,7 @@
         if isAttempt { $0.exchangeMiddleware = [racing] } else { $0.middleware = [racing] }
       }
       for turn in 1...5 {
-        // The silent server never responds: if this returns, it returns early.
+        // The silent server never responds, so this call returns only if it does not wait for that response.
         #expect(try await client.get(RequestTarget(quick.url)).text == "quick")
         #expect(await becomes { silent.openConnections == 0 }, "\(turn)")
       }
@@ -108,7 +108,7 @@
       #expect(await becomes { client.core.entryCount == 0 })
     }
 
-    /// Requests without a response, in an unfinished response, and with an unfinished upload, at any moment.
+    /// Cancels requests before the response, during the response and during the upload, at varying moments.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `cancelled streams leave the others of their connection alone`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
@@ -117,7 +117,7 @@
         $0.tls = .customRoots(pem: root)
         $0.timeout = .unlimited
       }
-      // The connection that the others share.
+      // Opens the connection that the other requests share.
       _ = try await client.get(server.target(0, ["head", "last:x"]))
       let count = Stress.count(60, full: 600)
       let large = String(repeating: "x", count: 300_000)
@@ -171,7 +171,7 @@
       #expect(await becomes { silent.openConnections == 0 && client.core.entryCount == 0 })
     }
 
-    /// Responses come after random times, or not at all; the number of a request must come back.
+    /// Responses arrive after random delays or never, and each must contain its request's number.
     @Test(arguments: Lane.engines) func `random races mix up and leak nothing`(_ lane: Lane) async throws {
       let server = try MockServer { request in
         let parts = request.path.split(separator: "/").map(String.init)
@@ -209,7 +209,7 @@
       #expect(ended.value == count)
       #expect(await becomes { client.core.entryCount == 0 })
       #expect(client.activity.current.totals.succeeded == count)
-      // Every connection is idle or closed.
+      // Every connection is idle or closed, so a new request finds a slot.
       let response = try await client.derived { $0.middleware = [] }.get("\(raw: server.url)/last/0")
       #expect(response.text == "last")
     }

@@ -7,9 +7,9 @@
 
   @testable import Martlet
 
-  /// Programs that `SIGTERM` ends.
+  /// Programs that end on `SIGTERM`.
   @Suite(.ownThreads, .hangLimit) struct TerminationTests {
-    /// A server that responds when it is opened.
+    /// Returns a server that responds once it is opened.
     private static func server(_ isOpen: Shared<Bool>) throws -> MockServer {
       try MockServer { _ in
         await isOpen.wait { $0 }
@@ -17,7 +17,7 @@
       }
     }
 
-    /// Sends this process the signal during a request, and saves the response.
+    /// Sends this process `SIGTERM` during a request, and saves the response.
     private static func outlast(_ client: HTTPClient, _ url: String, _ path: String) async throws {
       async let signal: Void = {
         while client.activity.current.running.isEmpty { try? await Task.sleep(for: .milliseconds(2)) }
@@ -33,7 +33,7 @@
       _ isOpen: Shared<Bool>, after server: MockServer, _ pause: Duration = .milliseconds(200)
     ) async throws {
       #expect(await server.wait { $0.requests.count == 1 })
-      // The child has sent itself the signal by now, or does before the response arrives.
+      // By now, the child has sent itself the signal, or it does so before the response arrives.
       try await Task.sleep(for: pause)
       isOpen.withLock { $0 = true }
     }
@@ -71,7 +71,7 @@
           other.drainOnTermination()
           let work = Task {
             let text = try await client.get(RequestTarget(url)).text
-            // Longer than the process would last without the wait.
+            // Takes longer than the process would survive without the wait.
             try await Task.sleep(for: .milliseconds(600))
             try Data(text.utf8).write(to: URL(filePath: path))
           }
@@ -101,7 +101,7 @@
         TerminationDrain.add(HTTPClient.shared.core, .seconds(10)) {
           guard isEarly else { return }
           kill(getpid(), SIGTERM)
-          // Another thread receives it.
+          // Another thread receives the signal.
           while !TerminationDrain.isEarly.load(ordering: .relaxed) { usleep(1000) }
         }
         if !isEarly { kill(getpid(), SIGTERM) }
@@ -136,7 +136,7 @@
           try await Self.outlast(client, url, path)
         }
       }()
-      // Longer than the process would last without the drain.
+      // Takes longer than the process would survive without the drain.
       try await Self.open(isOpen, after: server, .milliseconds(800))
       await child
 
@@ -158,7 +158,7 @@
             try Data(text.utf8).write(to: URL(filePath: path))
           }
           while client.activity.current.running.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
-          // They register in this order, because they run on one actor.
+          // Both tasks run on one actor, so they register in this order.
           let wait = Task { @MainActor in await client.waitForTermination(timeout: .seconds(50)) }
           let other = Task { @MainActor in await client.waitForTermination(timeout: .milliseconds(1)) }
           await Task { @MainActor in }.value
