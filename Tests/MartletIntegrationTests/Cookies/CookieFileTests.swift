@@ -6,7 +6,7 @@ import Testing
 
 @testable import Martlet
 
-/// The file of a jar: private, whole at every instant, and shared by processes.
+/// The file of a cookie jar: private, complete at every moment, and shared between processes.
 @Suite(.ownThreads, .hangLimit) struct CookieFileTests {
   static let later = Date(timeIntervalSince1970: 4_000_000_000)
 
@@ -80,7 +80,7 @@ import Testing
     }
     _ = try await other.get("http://x.test/")
 
-    // A cookie of the session is not worth a save.
+    // A session cookie alone is not saved.
     #expect(!isThere)
     #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, "a=1", "b=1"])
   }
@@ -195,7 +195,7 @@ import Testing
     let jar = CookieJar(file: url, now: { date })
     let names = (0..<20).map { "c\($0)" }
 
-    // All at the same instant, every other one for the session.
+    // All cookies are set at the same instant, and every other one is a session cookie.
     for (index, name) in names.enumerated() {
       await jar.set(line: "\(name)=1\(index % 2 == 0 ? "; Max-Age=60" : "")", from: "http://x.test/")
     }
@@ -240,12 +240,12 @@ import Testing
     #expect(await CookieJar(file: url).all.count == 160)
   }
 
-  /// Adds cookies of a domain one by one.
+  /// Adds a domain's cookies one by one.
   static func fill(_ url: URL, _ name: String, _ count: Int) async {
     let jar = CookieJar(file: url)
     for number in 0..<count {
       await jar.set(cookie("n\(number)", domain: "\(name).test"))
-      // Whoever else saves may take long, with the others in the queue before us.
+      // Saving may time out while other jars are ahead in the queue, so it is repeated.
       for _ in 0..<20 where await jar.problem != nil { try? await jar.save() }
     }
   }
@@ -256,7 +256,8 @@ import Testing
     let lock = try FileLock(folder.path("cookies.lock"), patience: 10)
     let jar = CookieJar(file: url)
 
-    // Two seconds each would be more than the test has; those that start late on a busy machine wait for themselves.
+    // If each save waited two seconds, the test would exceed its limit. Only saves that start late on a busy machine
+    // wait.
     await withTaskGroup { group in
       for number in 0..<60 {
         group.addTask { _ = await jar.set(Self.cookie("c\(number)", domain: "x\(number % 2).test")) }
@@ -290,8 +291,7 @@ import Testing
       #expect(all.filter { $0.domain == "two.test" }.count == 50)
     }
 
-    /// What the jar has saved before it is killed is noted by a `write` of its own, which the end of a process does not
-    /// undo.
+    /// The child records each completed save with a separate `write`, which survives the end of the process.
     @Test func `a process killed while saving leaves an intact file`()
       async throws
     {
@@ -327,7 +327,7 @@ import Testing
         last = value
       }
       Figures.record("cookies: killed \(count) times, \(inside) of them while the new file was written; \(last) saves")
-      // How many depends on the machine.
+      // The number of saves depends on the machine.
       #expect(!Stress.isOn || last > count / 40)
     }
 

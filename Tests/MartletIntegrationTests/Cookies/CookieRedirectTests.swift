@@ -6,9 +6,9 @@
 
   @testable import Martlet
 
-  /// Cookies over real sockets: what goes to whom when a server redirects.
+  /// Cookies over real sockets: which host receives which cookies after a redirect.
   @Suite(.hangLimit) struct CookieRedirectTests {
-    /// Where a request comes from or goes to: a name and the number of a port.
+    /// The source or target of a request: a host name and the index of a port.
     struct Place: Hashable, Sendable {
       var host: String
       var port: Int
@@ -21,7 +21,9 @@
         [0, 1].map { Place(host: host, port: $0) }
       }
 
-    /// Two servers; `/307/1/b.example` redirects to the second port of that name, anything else is answered.
+    /// Two servers that redirect.
+    ///
+    /// `/307/1/b.example` redirects to the second port of that name; other paths return 200.
     struct Servers {
       let ports: Shared<[Int]>
       let all: [MockServer]
@@ -47,7 +49,7 @@
         "http://\(place.host):\(all[place.port].port)\(raw: path)"
       }
 
-      /// The requests that were the end of a chain.
+      /// The requests that ended a redirect chain.
       var ends: [RecordedRequest] { all.flatMap(\.requests).filter { $0.path == "/end" } }
     }
 
@@ -59,7 +61,7 @@
       ]),
     ]
 
-    /// Cookies are a host's, whatever its port (RFC 6265bis §8.5); a field set by hand is an origin's.
+    /// Cookies belong to a host, whatever its port (RFC 6265bis §8.5); a field set by the caller belongs to an origin.
     @Test(arguments: Lane.engines, [301, 302, 303, 307, 308])
     func `a redirect sends only the cookies that match the target, for every status and method`(
       lane: Lane, status: Int
@@ -95,12 +97,12 @@
       #expect(servers.ends.count == count && count == 80)
     }
 
-    /// The rules once more, in the words of the standard.
+    /// Returns the expected field, following the wording of the standard.
     private static func expected(at place: Place, _ hand: String?, isSafe: Bool) -> String {
       if place == start, let hand { return hand }
       switch place.host {
       case "a.example": return "host=1; strict=1; domain=1"
-      // The same site, another host.
+      // The same site, but another host.
       case "www.a.example": return "domain=1"
       default: return ""
       }
@@ -114,7 +116,7 @@
         await client.cookies.set(line: line, from: servers.url(Self.start, "/"))
       }
 
-      // b.example sends the client to a.example.
+      // b.example redirects the client to a.example.
       let from = Place(host: "b.example", port: 1)
       let read = try await client.get(servers.url(from, "/307/0/a.example"))
       let write = try await client.post(servers.url(from, "/307/0/a.example"), body: .text("x"))
@@ -151,7 +153,7 @@
       #expect(await client.cookies.all.map(\.isSessionCookie) == [true, false])
     }
 
-    /// Everything from the server is hostile: nothing breaks, and nothing of it comes back in a way that could.
+    /// Hostile fields break nothing, and nothing from them is sent back in a harmful form.
     @Test(arguments: Lane.engines)
     func `hostile Set-Cookie fields are ignored or returned in a single Cookie field`(lane: Lane) async throws {
       let lines = [

@@ -5,9 +5,9 @@
   import TestSupport
   import Testing
 
-  /// What a server can do to a program, each answer in a process of its own.
+  /// Hostile responses of a server, each in its own process.
   ///
-  /// The bytes are in ``HostileAnswer/all``, and what the system's loader of Linux makes of them stands there too.
+  /// ``HostileAnswer/all`` contains their bytes and documents what the system's loader on Linux does with them.
   @Suite(.ownThreads, .hangLimit) struct CrashListTests {
     @Test(arguments: HostileAnswer.all, Lane.engines)
     func `the engine survives each response`(_ answer: HostileAnswer, _ lane: Lane) async {

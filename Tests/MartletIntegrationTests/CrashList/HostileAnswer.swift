@@ -5,14 +5,14 @@
   import TestSupport
   import Testing
 
-  /// One answer that the system's loader of Linux does not bear, or did not without our care.
+  /// A response that the system's loader on Linux does not survive, or would not without our precautions.
   struct HostileAnswer: Sendable, CustomTestStringConvertible {
-    /// How a process ends that has asked for it with the system's loader.
+    /// The fate of a process that requests the response with the system's loader.
     enum End: Sendable {
       case survives
-      /// A trap of Swift's in the loader.
+      /// A Swift trap in the loader.
       case crashes
-      /// The process lives on, but no other request of it was answered meanwhile.
+      /// The process survives, but meanwhile none of its other requests gets a response.
       case freezes
 
       var condition: ExitTest.Condition {
@@ -40,31 +40,31 @@
     static let all: [HostileAnswer] = [
       /// The connection ends inside the header block. URLSession/NativeProtocol.swift, `didReceive(headerData:)`.
       HostileAnswer(id: "C1", end: .crashes, bytes: "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"),
-      /// A trailer field after a chunked body. As C1.
+      /// A trailer field after a chunked body. Same cause as C1.
       HostileAnswer(
         id: "C2", end: .crashes,
         bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-T: 1\r\n\r\n"),
-      /// A length of 2⁶³ - 1. URLSession/libcurl/EasyHandle.swift, the arithmetic of the progress.
+      /// A length of 2⁶³ - 1. URLSession/libcurl/EasyHandle.swift, arithmetic of the progress.
       HostileAnswer(
         id: "C3", end: .crashes, bytes: "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nhi"),
-      /// A cookie whose name is not one ASCII letter after the other. HTTPCookie.swift; the policy `.never` avoids it.
+      /// A cookie whose name contains a non-ASCII character. HTTPCookie.swift; the policy `.never` avoids it.
       HostileAnswer(
         id: "C4", end: .survives, bytes: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: 😀😀=a\r\n\r\n"),
       /// A redirect to a host in brackets. URLSession/HTTP/HTTPURLProtocol.swift, `redirectRequest(for:fromRequest:)`.
       redirect("C5 address", to: "//[::1]/x"),
-      /// A redirect to a host with an encoded slash. As above.
+      /// A redirect to a host with an encoded slash. Same cause.
       redirect("C5 slash", to: "//h%2f/x"),
-      /// A redirect to a host with an encoded zero. As above.
+      /// A redirect to a host with an encoded zero. Same cause.
       redirect("C5 zero", to: "//%00/"),
-      /// C1 after an informational response. As C1.
+      /// C1 after an informational response. Same cause.
       HostileAnswer(
         id: "C6", end: .crashes,
         bytes: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"),
-      /// A challenge that nobody answers. URLSession/URLSessionTask.swift waits for ever; a session delegate avoids it.
+      /// An unanswered challenge. URLSession/URLSessionTask.swift waits forever; a session delegate avoids it.
       HostileAnswer(
         id: "H1", end: .survives,
         bytes: "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"a\"\r\nContent-Length: 0\r\n\r\n"),
-      /// Many small header fields: the loader's one thread is busy with them, in the square of their number.
+      /// Many small header fields, which keep the loader's only thread busy in quadratic time.
       HostileAnswer(
         id: "H2", end: .freezes,
         bytes: "HTTP/1.1 200 OK\r\n" + String(repeating: "A: \r\n", count: 20_000) + "Content-Length: 0\r\n\r\n"),
@@ -75,8 +75,9 @@
         id: id, end: .crashes, bytes: "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: \(location)\r\n\r\n")
     }
 
-    /// Asks for all of them in pieces, over TLS if there are a root and who the server is; to be called in a process that
-    /// may end by it.
+    /// Requests all responses in fragments, over TLS if there is a root certificate.
+    ///
+    /// Call it only in a process that the responses may crash.
     static func meetAllInPieces(_ lane: Lane, seed: UInt64, _ root: URL?, _ files: [URL]) async throws {
       signal(SIGILL, SIG_DFL)
       signal(SIGTRAP, SIG_DFL)
@@ -84,7 +85,7 @@
         let isFollowed = $0.id == "C2" || $0.bytes.contains("Content-Length: 0\r\n")
         return (name: $0.id, bytes: Array($0.bytes.utf8), isFollowed: isFollowed)
       }
-      // An error is a way to survive.
+      // An error counts as survival.
       let deliveries = Delivery.all(answers, seed: seed) { _, _ in nil }
       let identity = root.map { _ in CertificateAuthority.Identity(certificate: files[0], key: files[1]) }
       let client = lane.client { configuration in
@@ -94,9 +95,11 @@
       for wrong in wrong.prefix(10) { Issue.record("\(wrong)") }
     }
 
-    /// Asks a server for the answer; to be called in a process that may end by it.
+    /// Requests a response from a server.
+    ///
+    /// Call it only in a process that the response may crash.
     static func meet(_ id: String, _ transport: any Transport) async {
-      // Without these a crash prints pages.
+      // Without the default handlers, a crash would print a long report.
       signal(SIGILL, SIG_DFL)
       signal(SIGTRAP, SIG_DFL)
       do {
@@ -108,8 +111,8 @@
         }
         let handle = client.start(.get(RequestTarget(server.url)), options: .accepts(.any).timeout(.unlimited))
         _ = await server.waitForRequests(1)
-        // Other requests of the same process, one after the other until this one ends, to a server that answers at once:
-        // one of them is under way when the answer is read.
+        // Sends other requests of the same process, one after another, to a server that responds at once. One of them
+        // is in progress when the hostile response is read.
         let other = try MockServer(.ok("x"))
         let isOver = Shared(false)
         let hostile = Task {
@@ -122,8 +125,8 @@
             defer { isAnswered.withLock { $0 = true } }
             _ = try await client.get(RequestTarget(other.url), options: .timeout(.unlimited))
           }
-          // By the time that the process has, so that nobody else's counts: who spends that much of it on a few bytes
-          // comes to nothing else.
+          // CPU time, unlike elapsed time, does not depend on other processes. A process that spends this much of it on
+          // a few bytes is frozen.
           let start = ProcessFacts.processorTime
           while !isAnswered.value {
             if ProcessFacts.processorTime - start > .milliseconds(isSanitized ? 5_000 : 700) { exit(frozen) }
@@ -133,7 +136,7 @@
         }
         try await hostile.value
       } catch {
-        // An error is a way to survive.
+        // An error counts as survival.
       }
     }
   }

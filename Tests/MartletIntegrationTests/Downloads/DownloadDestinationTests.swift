@@ -6,7 +6,7 @@
 
   @testable import Martlet
 
-  /// Where downloads go, and where they come from by detours.
+  /// The destinations of downloads, and downloads behind redirects.
   @Suite(.hangLimit) struct DownloadDestinationTests {
     private static let bytes = FileServer.bytes(300_000)
 
@@ -24,13 +24,13 @@
       server.change { $0.cutsAfter = nil }
       let done = try await client.download(.get(server.target), to: file)
 
-      // W21: the path as it was given.
+      // W21: the path is returned as it was given.
       #expect(done.url.path == file.path && done.resumedAt > 0)
       #expect(try FileManager.default.contentsOfDirectory(atPath: inner.path) == [name])
       #expect(try Data(contentsOf: file) == Self.bytes)
     }
 
-    /// U+0600 and U+0301 are one character with the slash after or before them.
+    /// U+0600 forms one character with the slash after it, and U+0301 with the slash before it.
     @Test func `folders and files may have names that combine with a slash`() async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
       let folder = try TemporaryFolder()

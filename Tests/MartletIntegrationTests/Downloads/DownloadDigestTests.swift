@@ -6,7 +6,7 @@
 
   @testable import Martlet
 
-  /// Digests of the server and checksums of the caller, over encoded and decoded files (RFC 9530).
+  /// The server's digests and the caller's checksums, for encoded and decoded files (RFC 9530).
   @Suite(.ownThreads, .hangLimit) struct DownloadDigestTests {
     enum Way: String, CaseIterable, Sendable { case plain, cache, segments, resume }
 
@@ -23,7 +23,7 @@
     private static let (coded, text) = (CodedBodies.gzip, Data(CodedBodies.text.utf8))
 
     static let rows = [
-      // The digest covers encoded bytes, which are not there after decoding: it is not compared.
+      // The digest covers the encoded bytes, which decoding discards, so it is not compared.
       Row(of: coded, isRight: true, ways: [.plain, .cache, .segments]),
       Row(of: text, isRight: true, ways: [.plain, .cache, .segments]),
       Row(of: Data(), isRight: true, ways: [.plain, .cache, .segments]),
@@ -46,13 +46,13 @@
           if row.isCoded { head.fields["Content-Encoding"] = "gzip" }
           head.fields["Cache-Control"] = "max-age=600"
           head.fields["Date"] = nil
-          // The content of a range is another one.
+          // The content of a range differs, so the `Content-Digest` of the whole file does not apply to it.
           if let digest, digest == "Repr-Digest" || head.status == 200 { head.fields[digest] = Self.field(row.of) }
           return head
         })
     }
 
-    /// Downloads a file in one of the ways.
+    /// Downloads a file in the given way.
     private func download(
       _ server: FileServer, _ lane: Lane, _ row: Row, _ way: Way, _ file: URL, _ change: (inout DownloadOptions) -> Void
     ) async throws -> DownloadedFile {
@@ -80,7 +80,7 @@
     func `compares the digests of a server with encoded bytes only`(lane: Lane, row: Row) async throws {
       for digest in ["Repr-Digest", "Content-Digest"] {
         for way in row.ways {
-          // The 206 that has the whole small file does not have its Content-Digest.
+          // The whole small file arrives in one 206, which has no `Content-Digest`.
           if digest == "Content-Digest", way == .segments, !row.isRight { continue }
           let folder = try TemporaryFolder()
           let file = folder.url.appending(path: "a")

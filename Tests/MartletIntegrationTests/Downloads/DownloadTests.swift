@@ -7,7 +7,7 @@
 
   @testable import Martlet
 
-  /// Files over sockets: what is there at the end, what is there before, and what is fetched twice.
+  /// Downloads over sockets: the final file, the partial file and the bytes fetched twice.
   @Suite(.ownThreads, .hangLimit) struct DownloadTests {
     static let small = FileServer.bytes(300_000)
 
@@ -158,7 +158,7 @@
       let server = try FileServer(.init(bytes: Self.small, saysLength: false, cutsAfter: 300_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a")
-      // Whoever reads until the end of the connection takes any end for that of the body: so a part has to be made.
+      // Without a length, any end of the connection looks like the end of the body, so the test creates the part file.
       let part = folder.url.appending(path: "a.part")
       try Self.small.prefix(100_000).write(to: part)
       var record = PartRecord(url: server.url)
@@ -214,7 +214,7 @@
 
     @Test(arguments: Lane.engines)
     func `a cancelled download stops and can be resumed`(lane: Lane) async throws {
-      // Half a minute of them.
+      // At this rate, the download takes 30 s.
       let bytes = FileServer.bytes(2_400_000)
       let server = try FileServer(.init(bytes: bytes, rate: 80_000))
       let folder = try TemporaryFolder()
@@ -278,7 +278,7 @@
     {
       let server = try FileServer(.init(bytes: Self.small))
       defer { server.stop() }
-      // In a process with such a folder of its own.
+      // `TMPDIR` applies to the whole process, so the test runs in a separate one.
       await #expect(processExitsWith: .success) { [port = server.port as Int] in
         let folder = try TemporaryFolder()
         setenv("TMPDIR", folder.url.path, 1)
@@ -339,8 +339,8 @@
       let done = try await lane.client().download(
         .get(server.target), to: folder.url.appending(path: "a"), options: options)
 
-      // Not in the expectation, which would look for the difference of megabytes. What was asked for before the change
-      // may all have been of the old version.
+      // The comparison is outside `#expect`, which would search for the difference of megabytes. After a change, the
+      // old version is right as well, because all requests may have preceded the change.
       let content = try Data(contentsOf: done.url)
       let isRight = content == bytes || why == "changes" && content == other
       #expect(isRight)
@@ -361,7 +361,7 @@
       #expect(error.kind == .checksumMismatch && error.message.contains("000"))
       #expect(try folder.contents("a") == Data("old".utf8))
 
-      // What was refused is not gone on with.
+      // A rejected part file is not resumed.
       options.checksum = .sha256(SHA2.sha256(Self.small).hexadecimal)
       let done = try await lane.client().download(.get(server.target), to: file, options: options)
       #expect(done.resumedAt == 0 && server.ranges == [nil, nil])
@@ -411,7 +411,7 @@
       #expect(try inode(linked.url) == inode(body) && linked.response.source == .cache)
       #expect(try Data(contentsOf: again.url) == bytes && stored.body == bytes)
 
-      // A part is gone on with from what is stored, too.
+      // The stored response completes a part file as well.
       let part = folder.url.appending(path: "b.part")
       try bytes.prefix(1 << 20).write(to: part)
       var record = PartRecord(url: server.url)
@@ -438,7 +438,7 @@
       record.written = ByteSpans(upTo: 50_000)
       record.written.insert(100_000..<150_000)
       let encoder = JSONEncoder()
-      // Else the same seed damages something else each time.
+      // Without sorted keys, the same seed would damage different bytes each time.
       encoder.outputFormatting = .sortedKeys
       let text = try encoder.encode(record)
       var random = SeededGenerator(seed: 20)
@@ -454,7 +454,7 @@
           default: damaged[index] = UInt8.random(in: 0x30...0x39, using: &random)
           }
         }
-        // What a crash or a hand makes of it; the bytes that it speaks of are as they were.
+        // Simulates a record that was damaged by a crash or by hand, while the downloaded bytes are intact.
         let part = folder.url.appending(path: "a.part")
         try Self.small.prefix(150_000).write(to: part)
         try PrivateFile.replace(part.path + ".json", with: damaged)
@@ -464,7 +464,7 @@
           let isRight = try Data(contentsOf: done.url) == Self.small
           #expect(isRight, "\(round): \(String(decoding: damaged, as: UTF8.self))")
         } catch {
-          // Of another URL, as far as one can tell.
+          // The damaged record seems to belong to another URL.
           #expect((error as? HTTPError)?.kind == .fileFailed, "\(round): \(error)")
           try FileManager.default.removeItem(at: part)
         }

@@ -6,28 +6,28 @@
   @testable import MartletBase
   @testable import MartletTesting
 
-  /// A server of one file, which serves ranges as RFC 9110 §14 says, or as a test wants it.
+  /// A server for one file, which serves ranges as in RFC 9110 §14 or as a test requires.
   ///
-  /// A thread for each connection, at most 64 of them; each sends slowly if asked to, and counts what it sends.
+  /// Each of at most 64 connections has its own thread, which can limit its rate and counts the bytes it sends.
   final class FileServer: Sendable {
-    /// The file, and how it is served.
+    /// The file and how it is served.
     struct File: Sendable {
       var bytes: Data
       var entityTag: String? = "\"1\""
       var lastModified: String?
-      /// Body bytes a second on each connection; `nil` is as fast as can be.
+      /// The body bytes per second on each connection; `nil` means unlimited.
       var rate: Int?
-      /// Whether `Range` means something.
+      /// Whether the server supports `Range`.
       var servesRanges = true
-      /// Whether its length is said.
+      /// Whether the response contains the length.
       var saysLength = true
-      /// After so many bytes of a body the connection ends.
+      /// The number of body bytes after which the connection closes.
       var cutsAfter: Int?
-      /// Says something else than what is so: it gets the head that is right, and the request's.
+      /// Replaces the correct response head, which it receives together with the request.
       var head: (@Sendable (_ head: Head, _ request: String) -> Head)?
     }
 
-    /// The head of an answer.
+    /// The head of a response.
     struct Head: Sendable {
       var status: Int
       var fields: [String: String]
@@ -51,7 +51,7 @@
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       guard descriptor >= 0 else { throw MockServerError(operation: "socket", code: errno) }
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-      // What waits in the system's buffers was not fetched by anybody.
+      // A small buffer, because bytes that wait in the system's buffers have not reached the client.
       var size: Int32 = 32 << 10
       setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
       var address = sockaddr_in()
@@ -85,11 +85,11 @@
 
     var url: String { "http://127.0.0.1:\(port)/file.bin" }
     var target: RequestTarget { "\(raw: url)" }
-    /// The body bytes that the system has taken.
+    /// The number of body bytes passed to the system.
     var sent: Int64 { state.withLock { $0.sent } }
     /// The heads of the requests.
     var requests: [String] { state.withLock { $0.requests } }
-    /// The ranges asked for.
+    /// The requested ranges.
     var ranges: [String?] { requests.map { Self.field("Range", of: $0) } }
 
     func change(_ change: (inout File) -> Void) { state.withLock { change(&$0.file) } }
@@ -103,7 +103,7 @@
       return nil
     }
 
-    // MARK: On its threads
+    // MARK: Threads of the server
 
     private static func accept(_ listener: Int32, _ state: Shared<State>) {
       while state.withLock({ $0.isRunning }) {
@@ -144,9 +144,9 @@
       return nil
     }
 
-    /// Answers a request.
+    /// Responds to a request.
     ///
-    /// - Returns: Whether the connection goes on.
+    /// - Returns: Whether the connection stays open.
     private static func answer(_ request: String, _ socket: Int32, _ state: Shared<State>) -> Bool {
       let file = state.withLock { state in
         state.requests.append(request)
@@ -170,7 +170,7 @@
         }
         if !isRunning { return false }
         guard let rate else { continue }
-        // Not longer than the rate holds.
+        // The wait ends early if the rate changes.
         let end = ContinuousClock.now + Duration.seconds(1) * count / rate
         while ContinuousClock.now < end, state.withLock({ $0.isRunning && $0.file.rate == rate }) { usleep(2_000) }
       }
@@ -224,7 +224,7 @@
   }
 
   extension FileServer {
-    /// Bytes that are different everywhere, the same for a seed.
+    /// Returns pseudorandom bytes, which are the same for each seed.
     static func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
       let made = Self.made.withLock { $0[seed] ?? Data() }
       if made.count >= count { return made.prefix(count) }
@@ -238,12 +238,12 @@
           buffer.storeBytes(of: state, toByteOffset: index * 8, as: UInt64.self)
         }
       }
-      // Whatever follows the last whole number is not the same in more bytes.
+      // The bytes after the last whole number would differ in a longer result, so they must not be stored.
       if count % 8 == 0 { Self.made.withLock { [data] in $0[seed] = data } }
       return data
     }
 
-    /// The most that was made for each seed.
+    /// The longest result for each seed.
     private static let made = Locked<[UInt64: Data]>([:])
   }
 #endif

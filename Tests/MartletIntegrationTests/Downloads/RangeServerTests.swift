@@ -6,14 +6,14 @@
 
   @testable import Martlet
 
-  /// Ranges of real servers, which must not cost a restart.
+  /// Ranges from real servers, which must not cause a restart.
   @Suite(.ownThreads, .hangLimit) struct RangeServerTests {
     enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
       case nginx, nginxWithoutTags, apache, s3
       var testDescription: String { rawValue }
     }
 
-    /// A running server of an old file, whose date is a strong validator.
+    /// A running server with an old file, whose date is a strong validator.
     private struct Site {
       let target: RequestTarget
       let bytes: Data
@@ -113,7 +113,7 @@
 
       let isRight = try Data(contentsOf: done.url) == bytes
       #expect(isRight && done.response.status == 206 && !server.ranges.contains(nil), "\(server.ranges)")
-      // The client closes the connections with whole files early.
+      // The client closes connections that carry whole files early, so their byte count varies.
       if status != 200 { #expect(server.sent == Int64(bytes.count) + 8) }
     }
 

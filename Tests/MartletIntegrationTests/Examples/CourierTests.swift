@@ -9,7 +9,7 @@
     private static func courier(_ folder: TemporaryFolder, _ url: String?, lines: String) throws -> ToolProcess {
       try folder.write(lines, to: "lines")
       let program = try ToolProcess.built("Courier").path
-      // The shell stands for itself: the program takes its place, so that a signal reaches it.
+      // The program replaces the shell, so signals reach the program.
       let command =
         "exec '\(program)' '\(folder.path("queue"))' \(url.map { "'\($0)'" } ?? "") < '\(folder.path("lines"))'"
       return try TestProgram.shell.start(["-c", command])

@@ -5,7 +5,7 @@
 
   @testable import MartletTool
 
-  /// Every number on the command line of an example program.
+  /// Every number on the command line of the example programs.
   @Suite(.hangLimit) struct ExampleNumbersTests {
     private static let refused = ["nan", "inf", "1e-30", "-1", "1e30", "9223372036854775808", ""]
     private static let url = "http://127.0.0.1:1/"

@@ -18,7 +18,8 @@
       #expect(await server.wait { $0.requests.count == 1 })
 
       daemon.send(SIGTERM)
-      // The daemon has received the signal once its client refuses further requests, which nothing shows: only waits.
+      // The daemon has received the signal once its client refuses further requests. Nothing reports that, so the test
+      // waits.
       try await Task.sleep(for: .milliseconds(300))
       #expect(daemon.isRunning)
       isOpen.withLock { $0 = true }
@@ -50,7 +51,7 @@
       let daemon = try ToolProcess(try ToolProcess.built("KeepCopy"), [server.url, folder.path("copy"), "3600"])
       #expect(await server.wait { $0.requests.count == 1 })
 
-      // The first one may not be handled yet, so the second one is repeated.
+      // The first signal may not have been handled yet, so the second one is repeated.
       #expect(
         await becomes(every: .milliseconds(50)) {
           daemon.send(SIGTERM)

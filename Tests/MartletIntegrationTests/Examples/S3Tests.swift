@@ -7,7 +7,7 @@
 
   @testable import S3
 
-  /// The example `S3`; the expected signatures are those of Amazon's documentation.
+  /// The example `S3`; the expected signatures come from Amazon's documentation.
   @Suite(.hangLimit) struct S3Tests {
     private static let day = Date(timeIntervalSince1970: 1_369_353_600)  // 24 May 2013
     private static let bucket = "examplebucket.s3.amazonaws.com"
@@ -25,7 +25,7 @@
         token: token, now: now)
     }
 
-    /// What a server has to find: the signature of the request that it received.
+    /// Returns the signature that a server expects, which is the signature of the request it received.
     private static func authorization(of request: RecordedRequest, at date: Date, _ server: MockServer) -> String? {
       var copy = HTTPRequest(HTTPMethod(rawValue: request.method), RequestTarget(server.url + request.target))
       for field in request.headers { copy.headers[field.name] = field.value }

@@ -8,11 +8,12 @@
 
   @testable import Martlet
 
-  /// A process whose standard input is closed: its number is free for the next file or socket.
+  /// A process whose standard input is closed, so the next file or socket could receive its number.
   @Suite(.ownThreads, .hangLimit) struct ClosedStreamTests {
     /// Whether a descriptor may belong to Martlet.
     ///
-    /// libcurl wakes itself by a pair of Unix sockets or, in newer versions, an eventfd, which take any number.
+    /// libcurl wakes itself with a pair of Unix sockets or, in newer versions, with an eventfd. These may have any
+    /// number.
     private static func isTaken(_ descriptor: Int32) -> Bool {
       if name(descriptor).hasSuffix("[eventfd]") { return false }
       var address = sockaddr_storage()
@@ -27,7 +28,7 @@
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) ?? ""
     }
 
-    /// Starts a timer of each clock: libdispatch keeps a descriptor for each, which would take the number later.
+    /// Starts a timer on each clock: libdispatch keeps a descriptor for each, which would take the number later.
     private static func openTimers() async throws {
       let moment = DispatchTimeInterval.milliseconds(1)
       await withCheckedContinuation { continuation in
@@ -70,10 +71,10 @@
       }
     }
 
-    /// The results of the calls that open a descriptor, with two standard streams closed.
+    /// Returns the results of the calls that open a descriptor, with two standard streams closed.
     private static func openAll(in folder: TemporaryFolder) async throws -> [Int32?] {
       let path = try folder.write("x", to: "file").path
-      // `struct curl_sockaddr` without its address.
+      // The fields of `struct curl_sockaddr` before its address.
       let address: [Int32] = [AF_INET, Int32(SOCK_STREAM.rawValue), 0, 0]
       close(0)
       close(1)

@@ -23,7 +23,7 @@ import Testing
     try folder.write("", to: "cookies.lock")
     let path = folder.path("cookies.lock")
     try #require(chown(path, 65_534, 65_534) == 0)
-    // Its owner holds it for ever.
+    // The owner holds the lock forever.
     let other = open(path, O_RDONLY)
     defer { close(other) }
     try #require(flock(other, LOCK_EX | LOCK_NB) == 0)

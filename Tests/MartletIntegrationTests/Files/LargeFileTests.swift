@@ -10,7 +10,7 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder.path("large")
     #expect(FileManager.default.createFile(atPath: path, contents: nil))
-    // Some file systems have no files of this size.
+    // Some file systems do not support files of this size.
     guard truncate(path, 3 << 40) == 0 else { return }
 
     #expect(DiskCalls.targetFacts(path)?.size == 3 << 40)

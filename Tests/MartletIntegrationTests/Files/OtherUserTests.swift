@@ -14,7 +14,7 @@ import Testing
   import Musl
 #endif
 
-/// Files and folders of another user where the library keeps its own.
+/// Files and folders that belong to another user, in places where the library stores its own.
 @Suite(.needs(.root), .ownThreads, .hangLimit) struct OtherUserTests {
   private static let text = "belongs to another user"
 
@@ -182,7 +182,7 @@ import Testing
   }
 
   #if os(Linux)
-    // F40; without root's rights, for which the sticky bit (mode 1777) means nothing.
+    // F40; the test drops root's rights, because root ignores the sticky bit (mode 1777).
     @Test(arguments: [(".json", true), (".json.new", true), (".link", false)])
     func `refuses or ignores companion files of a part file that belong to another user`(
       ending: String, isRefused: Bool

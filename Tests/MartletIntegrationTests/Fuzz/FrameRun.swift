@@ -4,26 +4,26 @@
   import TestSupport
   import Testing
 
-  /// Asks for many sequences of frames, a few at a time; to be run in a process of its own.
+  /// Requests many sequences of frames, several at a time, in a separate process.
   final class FrameRun: Sendable {
     static let workers = 32
-    /// Clients that one worker has for itself: on a connection of theirs there is one stream at a time.
+    /// The number of clients that one worker uses exclusively, so their connections carry one stream at a time.
     private static let aloneCount = 20
-    /// The number of the first request for a good answer.
+    /// The number of the first request for a valid response.
     private static let firstNext = 1 << 40
 
-    /// What it is about, as the parent tells its child.
+    /// The parameters that the parent passes to its child.
     struct Order: Codable {
       var lane: Lane
       var seed: UInt64
       var count: Int
-      /// The server that sends sequences, and those that send only what is right: one with GOAWAY, the other without.
+      /// The server that sends sequences, and two servers that send only valid responses: one with GOAWAY, one without.
       var hostile: String
       var ending: String
       var healthy: String
-      /// Their certificate authority.
+      /// The root certificate of the servers.
       var root: URL
-      /// Where the numbers of the sequences under way are kept.
+      /// The path of the file that lists the sequences in progress.
       var journal: String
     }
 
@@ -124,7 +124,7 @@
         HTTPMethod(sequence.method), HTTP2Server.target(url, number, sequence.path), body: body)
       var options = RequestOptions()
       if sequence.isRight { options.timeout = .unlimited }
-      // A request that GOAWAY meets on its way was not read, and is sent once more; so is one that is refused.
+      // A request in transit during a GOAWAY was not read and is sent again, like a refused request.
       if sequence.isRight, sequence.endsConnection || sequence.isRefused { options.retry = .standard }
       return await Result { try await sequence.reader.read(request, client, options) }
     }
@@ -136,7 +136,7 @@
       if answer.numbers != ["\(number)"], !answer.numbers.isEmpty || !sequence.hasBareHead {
         wrong.append("the answer to another: \(answer.numbers)")
       }
-      // Other requests' sequences may have frames for this stream.
+      // Other requests' sequences may contain frames for this stream.
       guard isAlone, sequence.hasKnownBody else { return wrong }
       let (body, isEnded) = sequence.body
       let isRight =
@@ -149,14 +149,14 @@
       return wrong
     }
 
-    /// The same server may have spoiled its connection, but not another one's.
+    /// Sends the next requests: the same server may have spoiled its connection, but not another server's connection.
     private func nextProblems(_ number: Int, _ client: HTTPClient) async -> [String] {
       var wrong: [String] = []
       do {
         let steps = ["head", "last:next"]
         let next = try await client.get(
           HTTP2Server.target(task.hostile, number, steps), options: .retry(.standard))
-        // A GOAWAY with HTTP_1_1_REQUIRED has it sent by that, to which the server has its own answer.
+        // After a GOAWAY with HTTP_1_1_REQUIRED, the request is sent over HTTP/1.1, which has a different response.
         let text = next.httpVersion == .http2 ? "next" : "one"
         if next.headers.values(of: "x-number") != ["\(number)"] || next.text != text {
           wrong.append("the next request got \(next)")

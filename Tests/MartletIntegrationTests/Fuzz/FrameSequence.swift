@@ -3,15 +3,15 @@
   import Foundation
   import TestSupport
 
-  /// Frames of HTTP/2 as an answer, most of them not in order; the same for the same seed and number.
+  /// A response made of HTTP/2 frames, most of which are invalid; the same for the same seed and number.
   struct FrameSequence: Sendable {
-    /// As ``HTTP2Server`` has them.
+    /// The steps in the syntax of ``HTTP2Server``.
     private(set) var steps: [String]
     let method: String
     let reader: DeliveryReader
-    /// Whether nothing is wrong with it.
+    /// Whether the sequence is valid.
     let isRight: Bool
-    /// Whether the server refuses the request at first, without reading it.
+    /// Whether the server first refuses the request without reading it.
     let isRefused: Bool
 
     init(seed: UInt64, number: Int) {
@@ -29,26 +29,26 @@
       reader = choice < 4 ? DeliveryReader.allCases[choice] : .quick
     }
 
-    /// Whether it ends its connection, so that a request that follows may be refused unread.
+    /// Whether the sequence ends its connection, so the next request may be refused unread.
     var endsConnection: Bool { steps.contains { $0.hasPrefix("goaway") } }
 
     var path: [String] { steps.flatMap { $0.split(separator: "/").map(String.init) } }
     var description: String { "\(method), read by \(reader): \(path.joined(separator: "/"))" }
 
-    /// Whether its frames are what they say.
+    /// Whether every frame is what its header claims.
     var hasKnownBody: Bool { !path.contains { $0.hasPrefix("lie") || $0.hasPrefix("raw") } }
 
-    /// Whether it has heads that say nothing of the request.
+    /// Whether the sequence contains heads that do not identify the request.
     var hasBareHead: Bool { path.contains { $0.hasPrefix("frame:1:") || $0.hasPrefix("lie") || $0.hasPrefix("raw") } }
 
-    /// The announced length, where the first head has one.
+    /// The announced length if the first head contains one.
     var length: Int? {
       let heads = path.filter { $0.hasPrefix("head") || $0.hasPrefix("end") || $0.hasPrefix("frame:1:") }
       guard let first = heads.first(where: { !$0.hasPrefix("head:103") }) else { return nil }
       return first.firstRange(of: "content-length=").flatMap { Int(first[$0.upperBound...]) }
     }
 
-    /// The body that the frames of the request's own stream bring, up to the first END_STREAM.
+    /// The body in the frames of the request's own stream, up to the first END_STREAM.
     var body: (text: Data, isEnded: Bool) {
       var text = Data()
       for step in path {
@@ -92,7 +92,7 @@
     }
   }
 
-  /// Chooses frames.
+  /// Chooses random frames.
   private struct Maker {
     var generator: SeededGenerator
 
@@ -113,7 +113,7 @@
       element(["a", "hello", "0123456789", String(repeating: "x", count: 900)])
     }
 
-    /// A stream: the own one of the request, its neighbours, the connection, one of the server, the last.
+    /// Returns a stream: the request's own, a neighbor, the connection, a server's stream, or the last one.
     private mutating func stream() -> String {
       element(["-", "-", "-", "-", "-2", "+2", "0", "2", "2147483647", "4294967295"])
     }
@@ -152,7 +152,7 @@
       switch random(20) {
       case 0: return "frame:0:\(flags):\(stream()):\(noise(20))"
       case 1:
-        // Padding, which may be longer than what there is.
+        // Padding that may be longer than the payload.
         return "frame:0:\(element([8, 9])):\(stream()):\(Self.hex(UInt8(random(40))))\(noise(20))000000"
       case 2: return "frame:1:\(flags):\(element(["-", "-", "-2", "0", "2"])):\(noise(30))"
       case 3: return "frame:2:\(flags):\(stream()):\(element([noise(8), "0000000010", "8000000100", "00000001"]))"
@@ -164,7 +164,7 @@
         let target = element(["0", "0", "0", "-"])
         return "frame:4:\(element([0, 0, 0, 1])):\(target):\(payload)\(element(["", "", "", "00"]))"
       case 7:
-        // With `:path`, `:method` and so on, or with anything.
+        // The block contains `:path`, `:method` and so on, or random bytes.
         let block = Self.hex(UInt32(element([2, 2, 3, 0]))) + element(["828684410161", "8286", noise(20)])
         return "frame:5:\(element([4, 4, 0])):\(stream()):\(block)"
       case 8:

@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// Asks for many mutants, a few at a time; to be run in a process of its own.
+  /// Requests many mutants, several at a time, in a separate process.
   final class FuzzRun: Sendable {
     static let workers = 32
 
@@ -19,7 +19,7 @@
     let lane: Lane
     let seed: UInt64
     let count: Int
-    /// Where the numbers of the mutants under way are kept, for the case that the process ends by one of them.
+    /// The path of the file that lists the mutants in progress, in case one of them crashes the process.
     let journal: String
     private let tally = Shared(Tally())
 
@@ -82,7 +82,7 @@
       }
     }
 
-    /// Asks for a mutant, and then for a good answer; the names are those of the line's requests before.
+    /// Requests a mutant and then a valid response; `names` contains the line's earlier requests.
     private func meet(
       _ number: Int, _ client: HTTPClient, _ line: DeliveryLine, _ neighbors: DeliveryLine, _ names: inout Set<String>
     ) async {
@@ -96,7 +96,7 @@
       let result = await line.ask(
         number, mutant.script, method: method, mutant.reader, client,
         options: mutant.isRight ? DeliveryLine.patient : RequestOptions(),
-        // The next request has to be sent before the foreign response comes.
+        // The next request must be sent before the foreign response arrives.
         waits: !mutant.script.outlivesRequests)
       let elapsed = ContinuousClock.now - start
       var wrong: [String] = []
@@ -110,7 +110,7 @@
         if mutant.isRight { wrong.append("a right answer refused: \(error)") }
       case .failure(let error): wrong.append("not an error of ours: \(error)")
       }
-      // The client has not been harmed, and what the mutant has left behind is not taken for the answer.
+      // The client still works, and leftover bytes from the mutant are not taken for the next response.
       let next = DeliveryLine.firstNext + number
       if let problem = await line.askWell(next, client, after: mutant.script.end) { wrong.append(problem) }
       if let problem = await neighborProblem { wrong.append("the neighbor: \(problem)") }
@@ -144,7 +144,7 @@
       return wrong
     }
 
-    /// Shows what hangs before the limit of the suite ends everything.
+    /// Reports hanging requests before the suite's limit ends the process.
     private func reportLate(_ client: HTTPClient) async throws {
       while true {
         try await Task.sleep(for: .seconds(1))

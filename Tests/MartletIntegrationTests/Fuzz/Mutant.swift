@@ -2,25 +2,25 @@
   import Foundation
   import TestSupport
 
-  /// A damaged response and how it is sent; the same for the same seed and number.
+  /// A damaged response and its delivery; the same for the same seed and number.
   struct Mutant: Sendable {
     private static let maximumBytes = 256 << 10
-    /// A response to no request.
+    /// A response that belongs to no request.
     private static let foreign = DeliveryLine.named(
       Array("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign".utf8), -1)
-    /// Bytes behind a whole response, in the same segment.
+    /// Bytes after a complete response, in the same segment.
     private static let strays = [
       Array("X".utf8), Array("\r\n".utf8), Array("HTTP/1.1 200 OK\r\nContent-Le".utf8), foreign,
     ]
-    /// Bytes behind a damaged response: they do not complete a response, whatever is missing.
+    /// Bytes after a damaged response, which cannot complete it, whatever is missing.
     private static let garbage = [UInt8](repeating: 0x3F, count: 301)
 
     let method: String
     let script: DeliveryPlan
     let reader: DeliveryReader
-    /// Whether another request is made at the same time: to the same server, unless the response may end early.
+    /// Whether another request is sent at the same time: to the same server, unless the response may end early.
     let hasNeighbor: Bool
-    /// The response that it is if nothing of it is damaged.
+    /// The original response if nothing was damaged.
     let whole: RecordedResponse?
 
     /// Takes one or two recorded responses and damages them in one to four ways.
@@ -29,7 +29,7 @@
       let (sample, other) = (Self.sample(&generator), Self.sample(&generator))
       var damage = Damage(
         DeliveryLine.named(sample.bytes, number), DeliveryLine.named(other.bytes, number), generator)
-      // Some stay whole: what is right must not be disturbed by its neighbours, nor by stray bytes.
+      // Some responses stay intact, because neither neighbors nor stray bytes may disturb a valid response.
       let mayHaveStray = Int.random(in: 0..<6, using: &generator) == 0
       let isWhole = Int.random(in: 0..<(mayHaveStray ? 2 : 20), using: &generator) == 0
       let count = isWhole ? 0 : Int.random(in: 1...4, using: &generator)
@@ -51,7 +51,7 @@
         self.script = script
       } else {
         var script = DeliveryPlan.random(bytes, end: end ?? .close, using: &generator)
-        // It rests for a while before it ends.
+        // The delivery pauses before it ends.
         if end == nil { script.rest(.milliseconds(60)) }
         self.script = script
       }
@@ -66,28 +66,28 @@
         }
     }
 
-    /// Whether there is just one right end, which is no error.
+    /// Whether success is the only right result.
     var isRight: Bool {
       guard let whole else { return false }
       return script.end == .close || script.end == .keep && whole.isDelimited
     }
 
-    /// Whether more of it may be sent after it has ended for the client.
+    /// Whether bytes may still arrive after the response has ended for the client.
     ///
     /// The client cannot distinguish the remaining bytes from the response to a request that it sends meanwhile.
     var mayEndEarly: Bool { !script.outlivesRequests && (!isRight || method == "HEAD") }
 
-    /// Everything that is needed to play it again by hand.
+    /// Everything needed to replay the mutant by hand.
     var description: String { "\(method), read by \(reader): \(script.description)" }
 
     private static func sample(_ generator: inout SeededGenerator) -> RecordedResponse {
       let all = RecordedResponse.all
-      // Now and then one that is more than a reader has room for.
+      // Sometimes chooses a response that exceeds a reader's buffer.
       let index = Int.random(in: 0..<all.count + 1, using: &generator)
       return index < all.count ? all[index] : RecordedResponse.large
     }
 
-    /// The bytes as a literal of C or Swift would have them, runs of one byte in short.
+    /// Returns the bytes as a C or Swift literal, with runs of one byte abbreviated.
     static func escaped(_ bytes: [UInt8]) -> String {
       var text = ""
       var index = 0
@@ -167,7 +167,7 @@
       return start..<min(bytes.count, start + random(maximum) + 1)
     }
 
-    /// A run of digits, the hexadecimal ones too, becomes a number that is hard to bear.
+    /// Replaces a run of digits, including hexadecimal ones, with a number that is hard to process.
     private mutating func blowUpNumber() {
       func isDigit(_ byte: UInt8) -> Bool { 48...57 ~= byte || 97...102 ~= byte }
       let start = random(bytes.count)

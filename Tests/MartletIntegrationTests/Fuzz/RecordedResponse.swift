@@ -3,13 +3,13 @@
 
   @testable import Martlet
 
-  /// A good response as a server writes it, to be damaged.
+  /// A valid response as a server writes it, from which mutants are made.
   struct RecordedResponse: Sendable {
     let name: String
     private(set) var bytes: [UInt8]
     let status: Int
     let body: String
-    /// Whether it tells its own end, so that a part of it cannot be taken for the whole.
+    /// Whether the response marks its own end, so a truncated one cannot pass as complete.
     var isDelimited = true
     let isCoded: Bool
 
@@ -25,10 +25,10 @@
       self.bytes = bytes
     }
 
-    /// One of each kind of answer that the engine takes apart.
+    /// One response of each kind that the engine parses.
     static let all: [RecordedResponse] = plain + chunked + odd + coded
 
-    /// A few hundred bytes that become 600,000, in chunks with trailers.
+    /// A few hundred bytes that decompress to 600,000, in chunks with trailers.
     static let large: RecordedResponse = {
       let body = String(repeating: "0123456789", count: 60_000)
       let coded = (try? Deflater.gzip(Data(body.utf8))) ?? Data()
