@@ -30,7 +30,7 @@
       let client = lane.client(.guards([.hsts]), .trusting(authority.root), Self.settings)
       await client.cookies.set(Cookie("safe", "1", domain: "strict.example", isSecure: true))
 
-      // In clear, at a port that speaks TLS; what is said there is not believed.
+      // The TLS port responds to plain HTTP with a 400, whose HSTS field must be ignored.
       _ = try await client.get("http://strict.example:\(port)/")
       let before = try await client.get("http://strict.example:\(port)/")
       _ = try await client.get("https://strict.example:\(port)/")
@@ -91,7 +91,7 @@
         "https://strict.example:\(strictPort)/")
       let facts = try FileManager.default.attributesOfItem(atPath: file.path)
       let text = String(decoding: try folder.contents("hosts"), as: UTF8.self)
-      // Another client, such as that of the next run.
+      // Simulates the client of the next run.
       let next = Lane.curl.client(.guards([.hsts(.file(file))]), .trusting(root), Self.settings)
       let upgraded = try await next.get("http://a.strict.example:\(strictPort)/")
       _ = try await next.get("https://strict.example:\(laxPort)/")
@@ -99,7 +99,7 @@
       #expect(facts[.posixPermissions] as? Int == 0o600)
       #expect(text.hasPrefix("# martlet hsts 1\n") && text.hasSuffix(" + strict.example\n"), "\(text)")
       #expect(upgraded.status == 200)
-      // The name below had said it for itself.
+      // The subdomain has sent its own field, so it stays.
       let left = String(decoding: try folder.contents("hosts"), as: UTF8.self)
       #expect(left.hasSuffix(" + a.strict.example\n") && !left.contains(" + strict.example"), "\(left)")
       #expect(try await next.get("http://strict.example:\(strictPort)/").status == 400)

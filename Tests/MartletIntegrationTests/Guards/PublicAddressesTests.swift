@@ -30,7 +30,7 @@
         .loopback)
       expectRefusal(await refusal(client, "http://[::1]:\(server.port)/"), "[::1]", "::1", .loopback)
       expectRefusal(await refusal(client, "http://0.0.0.0:\(server.port)/"), "0.0.0.0", "0.0.0.0", .unspecified)
-      // This one is looked up.
+      // This host name must be resolved first.
       let looked = await refusal(client, "http://localhost:\(server.port)/")
       #expect(looked?.kind == .refusedByGuard)
       #expect(server.connectionCount == 0)
@@ -75,7 +75,7 @@
       let rebound = client.derived { $0.resolve = ["rebound.example": ["127.0.0.2", "::1"]] }
       let error = await refusal(rebound, url)
 
-      // Which one libcurl tries first depends on its version.
+      // The address that libcurl tries first depends on its version.
       let address = error?.message.contains("::1") == true ? "::1" : "127.0.0.2"
       expectRefusal(error, "rebound.example", address, .loopback)
       #expect(server.connectionCount == 1)
@@ -96,10 +96,10 @@
       let refused = await refusal(client, "http://b.example:\(server.port)/")
 
       #expect(response.connection?.remoteAddress == "127.0.0.1")
-      // An address that may be asked and does not answer is no matter of the guard.
+      // An allowed address that does not respond is not a matter for the guard.
       #expect(closed?.kind == .cannotConnect)
       #expect(refused?.kind == .refusedByGuard)
-      // Those of IPv4 and IPv6 are tried in libcurl's order.
+      // libcurl decides whether IPv4 or IPv6 is tried first.
       #expect(refused?.message.hasSuffix("is a loopback address") == true)
       #expect(server.connectionCount == 1)
     }

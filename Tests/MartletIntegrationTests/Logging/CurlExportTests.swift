@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// Exported commands, run by a shell with the real curl, ask a server for the same as the client itself.
+/// Exported commands, run by a shell with the real curl, send the same request as the client itself.
 @Suite(.hangLimit) struct CurlExportTests {
   private static let methods = [
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "REPORT", "A'B", "!x", "$p`",
@@ -53,14 +53,14 @@ import Testing
     return request
   }
 
-  /// What both have to say alike; the other fields are curl's or the transport's own.
+  /// The parts that both requests must share; the other fields belong to curl or to the transport.
   private static func essence(_ request: RecordedRequest) -> [String] {
     let fields = request.headers
       .filter {
         let name = $0.name.lowercased()
         return name.hasPrefix("x-") || ["accept", "user-agent", "content-type", "content-length"].contains(name)
       }
-      // A request without content may say so or not (RFC 9110 §8.6).
+      // A request without content may contain the length or omit it (RFC 9110 §8.6).
       .filter { $0.name.lowercased() != "content-length" || $0.value != "0" }
       .map { "\($0.name.lowercased()): \($0.value)" }
     return [request.method, request.target, request.body.base64EncodedString()] + fields.sorted()

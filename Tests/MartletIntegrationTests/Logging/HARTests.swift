@@ -55,7 +55,7 @@
       #expect(entry.response.body?.isWhole == false && entry.response.body?.size == Int64(read))
     }
 
-    /// What each process had written at least is known from the number of requests that it had drained.
+    /// The child records how many requests it has drained, which is the minimum number of entries in the file.
     @Test func `a killed process leaves a file that can be read`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("x.har")
@@ -85,7 +85,7 @@
           }
         }
         let noted = (try? String(decoding: folder.contents("x.har.noted"), as: UTF8.self)).flatMap { Int($0) } ?? 0
-        // Killed before it had made the file.
+        // The process was killed before it created the file.
         guard folder.names.contains("x.har") else { continue }
         let entries = try HARFile(at: path).entries
         #expect(entries.count >= noted, "round \(round)")
@@ -107,7 +107,7 @@
         }
         for _ in 0..<20 { try await client.get("http://a.test/") }
         await client.drain()
-        // One that is not over has no entry.
+        // An exchange in progress has no entry.
         client.start(.get("http://a.test/"))
         exit(0)
       }

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Logs of real exchanges, over every lane.
+  /// Logs of real exchanges, over every transport.
   @Suite(.hangLimit) struct LogOverSocketsTests {
     private struct Recorder: Sendable {
       let lines = Shared<[String]>([])
@@ -79,7 +79,7 @@
       try await client.stream(.get("\(raw: server.url)/")) { response in
         var iterator = response.body.makeAsyncIterator()
         _ = try await iterator.next()
-        // 256 MiB would have come by then, were they not waited for.
+        // Without backpressure, 256 MiB would have arrived by now.
         try await Task.sleep(for: .milliseconds(300))
       }
 

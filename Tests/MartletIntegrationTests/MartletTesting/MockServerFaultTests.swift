@@ -141,7 +141,7 @@ struct MockServerFaultTests {
     let server = try MockServer(answering: { _ in
       let start = ContinuousClock.now
       slot.withLock { $0 }?.stop()
-      // Who waits for itself does so for a second.
+      // A server that waited for its own handler would wait for a second.
       return .ok("after \(!Stress.isOn || ContinuousClock.now - start < .milliseconds(500))")
     })
     slot.withLock { $0 = server }

@@ -18,16 +18,16 @@ final class RawClient {
   }
 
   private let descriptor: Int32
-  /// Bytes received and not returned yet.
+  /// Bytes that have been received but not yet returned.
   private var received: [UInt8] = []
   private(set) var isAtEnd = false
 
-  /// Connects.
+  /// Connects to a local port.
   ///
   /// - Parameters:
-  ///   - port: Of 127.0.0.1.
-  ///   - timeout: In seconds: against hanging, unless a test is about something that never comes.
-  /// - Throws: ``Failure``.
+  ///   - port: A port of 127.0.0.1.
+  ///   - timeout: The limit in seconds, which prevents hanging unless a test covers something that never arrives.
+  /// - Throws: ``Failure`` if the connection fails.
   init(port: Int, timeout: Double = 55) throws {
     #if canImport(Glibc)
       descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -53,7 +53,8 @@ final class RawClient {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    // `deinit` closes the socket of a failed `init` too, as all properties are set; twice would hit somebody else's.
+    // `deinit` closes the socket even if `init` fails here, because all properties are set. Closing it twice could
+    // close another file.
     guard result == 0 else { throw Failure(call: "connect", code: errno) }
   }
 
@@ -124,7 +125,7 @@ final class RawClient {
   }
 }
 
-/// Runs blocking work on a thread of its own, so that it takes none from the tasks.
+/// Runs blocking work on its own thread, so it does not block a thread of the task pool.
 @concurrent
 func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
@@ -134,7 +135,7 @@ func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) a
   }
 }
 
-/// A request without a body.
+/// Returns a request without a body.
 func rawGet(_ target: String = "/", _ fields: String = "") -> String {
   "GET \(target) HTTP/1.1\r\nHost: test\r\n\(fields)\r\n"
 }

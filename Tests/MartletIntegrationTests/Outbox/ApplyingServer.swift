@@ -4,8 +4,9 @@
   import TestSupport
   import Testing
 
-  /// A server in a process of its own that applies each `Idempotency-Key` once and keeps a record of it on the disk: it
-  /// can be killed at any time, and started again at the same port.
+  /// A server in its own process that applies each `Idempotency-Key` once and records it on disk.
+  ///
+  /// It can be killed at any time and restarted on the same port.
   final class ApplyingServer {
     private let folder: TemporaryFolder
     private var process: ToolProcess
@@ -13,7 +14,7 @@
 
     init() async throws {
       folder = try TemporaryFolder()
-      // A system gives it to nobody else while the server is down.
+      // The system does not assign this port again while the server is down.
       port = try MockServer.refusedPort()
       process = try await Self.start(folder, port)
     }
@@ -26,14 +27,14 @@
       return process
     }
 
-    /// Kills it, and starts it again.
+    /// Kills the server and restarts it.
     func crash() async throws {
       process.send(SIGKILL)
       _ = try await process.end()
       process = try await Self.start(folder, port)
     }
 
-    /// What was applied, in its order: lane and text.
+    /// The applied requests in order: lane and text.
     var applied: [(lane: String, text: String)] {
       let lines = ((try? folder.contents("applied")).map { String(decoding: $0, as: UTF8.self) } ?? "").split(
         separator: "\n")

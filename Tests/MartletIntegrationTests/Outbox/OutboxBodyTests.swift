@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 @testable import MartletOutbox
 
-/// Files of bodies, while another process cleans up.
+/// Body files during a concurrent cleanup.
 @Suite(.ownThreads, .hangLimit) struct OutboxBodyTests {
   @Test func `a concurrent cleanup does not remove the file of a body that is being stored`() async throws {
     let folder = try TemporaryFolder()
@@ -22,7 +22,7 @@ import Testing
     for _ in 0..<Stress.count(1_000, full: 10_000) {
       let id = UUID()
       let body = try await OutboxBody.store(.data(bytes), of: id, in: path, limit: .max)
-      // As long as it is held, nobody else may remove it.
+      // While the body is held, the cleanup must not remove its file.
       #expect(OutboxBody.isWhole(id, in: path, length: Int64(bytes.count)) == true)
       body.discard()
     }

@@ -21,7 +21,7 @@
       }
       let outbox = try await client.outbox(at: folder.url.appending(path: "outbox"))
       try await outbox.submit(.post("\(raw: server.url)", body: .text("x")))
-      // The limit of the body, and the interval of the loop.
+      // The sleepers are the limit of the body and the interval of the loop.
       await clock.wait(forSleepers: 2)
 
       clock.advance(by: .seconds(10))

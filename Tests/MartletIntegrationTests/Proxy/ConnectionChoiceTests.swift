@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Where a client connects to, from where, and in which version.
+  /// The addresses that a client connects to and from, and its HTTP version.
   @Suite(.hangLimit) struct ConnectionChoiceTests {
     @Test func `connects to a configured address and keeps the name in the Host field`() async throws {
       let server = try MockServer(.ok("here"))
@@ -100,7 +100,7 @@
       let client = Lane.curl.client { $0.options.httpVersion = .http1_0 }
 
       _ = try await client.post(RequestTarget(server.url), body: .text("a"))
-      // The server closes after a request of HTTP/1.0 without `Connection: close`.
+      // The server closes the connection after an HTTP/1.0 request, even without `Connection: close`.
       #expect(await server.waitForOpenConnections(atMost: 0))
       _ = try await client.get(RequestTarget(server.url), options: .httpVersion(.http1_1))
       _ = try await client.get(RequestTarget(server.url), options: .httpVersion(.automatic))
@@ -126,7 +126,7 @@
         try await authority.identity(), isHTTP2: true, "add_header X-Version $server_protocol;")
       let client = Lane.curl.client { $0.tls = .customRoots(pem: root) }
 
-      // A connection of HTTP/2 is there when the others are asked for.
+      // An HTTP/2 connection already exists when the later requests are sent.
       for (version, expected) in [
         (.automatic, "HTTP/2.0"), (.http1_1, "HTTP/1.1"), (.http2, "HTTP/2.0"), (.http1_0, "HTTP/1.0"),
         (.automatic, "HTTP/2.0"),

@@ -11,7 +11,7 @@
       Proxy(server.url, user: user, password: password)
     }
 
-    // MARK: A real one
+    // MARK: A real proxy
 
     @Test(.needs(.tinyproxy)) func `sends http requests through a proxy, except to excluded hosts`() async throws {
       let proxy = try await ProxyProgram.http()
@@ -55,7 +55,7 @@
     func `rejected proxy credentials fail with an error that names the proxy and its status`() async throws {
       let proxy = try await ProxyProgram.http(user: "user", password: "secret")
       let origin = try MockServer(.ok("origin"))
-      // This proxy says 401 to what is wrong.
+      // This proxy responds to wrong credentials with a 401.
       for (credentials, status) in [("", 407), ("user:wrong@", 401), ("other:secret@", 401)] {
         let client = Lane.curl.client(.proxy(Proxy("http://\(credentials)127.0.0.1:\(proxy.port)")))
 
@@ -118,7 +118,7 @@
         $0.tls = .customRoots(pem: root)
         $0.maximumConnectionsPerHost = 20
       }
-      // The first connections belong to the first one.
+      // The first connection belongs to the first user.
       _ = try await client.get(RequestTarget(server.url))
 
       let names = try await withThrowingTaskGroup(of: (String, String).self) { group in
@@ -158,7 +158,7 @@
       }
     }
 
-    // MARK: What a proxy is told
+    // MARK: Requests to a proxy
 
     @Test func `sends a target in absolute form with proxy credentials`() async throws {
       let server = try MockServer(.ok("from the proxy"))
@@ -327,7 +327,7 @@
     }
   }
 
-  /// Numbers from 0.
+  /// Returns consecutive numbers, starting with 0.
   final class Turns: Sendable {
     private let count = Locked(-1)
 

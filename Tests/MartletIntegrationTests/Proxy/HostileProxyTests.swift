@@ -7,13 +7,13 @@
   @testable import CurlEngine
   @testable import Martlet
 
-  /// Proxies that say anything to CONNECT, or never stop: on both lanes, with no limit of time that could end them.
+  /// Proxies that send arbitrary or endless responses to CONNECT, over both transports and without a timeout.
   @Suite(.ownThreads, .hangLimit) struct HostileProxyTests {
-    /// An answer to CONNECT.
+    /// A response to CONNECT.
     struct Answer: Sendable, CustomTestStringConvertible {
       var testDescription: String
       var start: String
-      /// What comes after that for ever.
+      /// The bytes that follow endlessly.
       var rest: Data
       var kind: HTTPError.Kind
 
@@ -42,7 +42,7 @@
         Answer("the body of a 401", "HTTP/1.1 401 No\r\n" + length, text, .authenticationFailed),
         Answer("the body of a 502", "HTTP/1.1 502 No\r\n" + length, text, .cannotConnect),
         Answer("the body of a redirect", "HTTP/1.1 302 No\r\nLocation: /\r\n" + length, text, .cannotConnect),
-        // What nobody can read as a head, libcurl has understood the status of.
+        // libcurl has parsed the status before it rejects the malformed head.
         Answer("a body after a bad line", "HTTP/1.1 502 No\r\nA B: c\r\n" + length, text, .cannotConnect),
         Answer("fields", asking, "A: b\r\n", .authenticationFailed),
         Answer("fields of a yes", "HTTP/1.1 200 Yes\r\n", "A: b\r\n", .cannotConnect),
@@ -61,12 +61,12 @@
     }
 
     private static func endless(_ answer: Answer) throws -> MockServer {
-      // 16 MiB, for which libcurl takes about as many seconds where nothing keeps it from that.
+      // 16 MiB would take libcurl about as many seconds if nothing stopped it.
       let pattern = Data((0..<(1 + 16_000 / answer.rest.count)).map { _ in answer.rest }.joined())
       return try MockServer(.steps([.text(answer.start), .repeating(pattern, count: 1 << 10)]))
     }
 
-    /// How one of these answers ends, while another request goes to a server.
+    /// Checks how one of these responses ends while another request goes to a server.
     private static func expectEnd(of answer: Answer, _ lane: Lane) async throws {
       let proxy = try Self.endless(answer)
       let direct = try MockServer(.ok("direct"))
@@ -84,7 +84,7 @@
 
       let name = answer.testDescription
       #expect(other.text == "direct", "\(name)")
-      // From 8.21 on, libcurl itself reports a NUL.
+      // Since 8.21, libcurl itself reports a NUL byte.
       let isNUL = error?.kind == .protocolViolation && error?.message.contains("Nul byte") == true
       #expect(
         (error?.kind == answer.kind || isNUL) && error?.phase == .connecting,
@@ -105,7 +105,7 @@
     {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         try await Self.expectEnd(of: Answer.all[0], lane)
-        // One of each kind, or all.
+        // Covers every fourth response, or all under stress.
         for (number, answer) in Answer.all.enumerated() where Stress.isOn || number % 4 == 1 {
           let more = try await ProcessFacts.peakGrowth { try await Self.expectEnd(of: answer, lane) }
           #expect(isSanitized || more < 50 << 20, "\(answer.testDescription)")
@@ -153,7 +153,7 @@
     }
 
     @Test func `limits the number of lines and the size of a CONNECT response head`() {
-      // Those of libcurl came later, and with some versions only.
+      // libcurl's own limits apply later, and only in some versions.
       var many = CurlConnectAnswer()
       var long = CurlConnectAnswer()
       func read(_ answer: inout CurlConnectAnswer, _ line: String) {
@@ -171,7 +171,7 @@
       #expect(many.isTooLarge && long.isTooLarge)
     }
 
-    // MARK: Questions without end
+    // MARK: Endless challenges
 
     @Test(arguments: Lane.engines, ["http", "https"])
     func `stops after repeated stale nonces`(lane: Lane, scheme: String) async throws {

@@ -92,7 +92,7 @@
       #expect(await idle.waitForOpenConnections(atMost: 0))
       #expect(await busy.waitForOpenConnections(atMost: 0))
       #expect(try await client.get(RequestTarget(idle.url)).text == "x")
-      // Nothing to do is fine too.
+      // Having nothing to close is not an error.
       Lane.curl.client(.idleConnectionLifetime(.seconds(600))).closeIdleConnections()
     }
 
@@ -155,7 +155,7 @@
         var count = 0
         for try await piece in response.body {
           if count == 0 {
-            // Long enough for the transfer to be held up.
+            // Waits long enough for the transfer to be paused.
             try await Task.sleep(for: .milliseconds(200))
             client.closeIdleConnections()
             try await Task.sleep(for: .milliseconds(100))

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Credentials for proxies obey the same rules as those for servers.
+  /// Proxy credentials follow the same rules as server credentials.
   @Suite(.hangLimit) struct ProxyCredentialTests {
     @Test(arguments: Lane.engines)
     func `a repeated nonce continues its count, and a 503 does not forget the credential`(lane: Lane) async throws {

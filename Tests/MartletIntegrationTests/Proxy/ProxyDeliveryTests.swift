@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// What proxies say, in pieces and with more after it.
+  /// Proxy responses that are split or followed by extra bytes.
   @Suite(.hangLimit) struct ProxyDeliveryTests {
     private static func expectRight(
       _ deliveries: [Delivery], _ way: DeliveryWay, _ lane: Lane, signsIn: Bool = false
@@ -24,7 +24,7 @@
       async throws
     {
       let seed = Delivery.seed("CONNECT \(lane)")
-      // Those that never end, at an end, and what should be TLS.
+      // The endless responses, here with an end, and other data in place of TLS.
       var answers: [Delivery.Answer] = HostileProxyTests.Answer.all.map {
         let bytes = Data($0.start.utf8) + $0.rest + $0.rest + $0.rest
         return (name: $0.testDescription, bytes: Array(bytes), isFollowed: $0.start.contains("\r\n\r\n"))
@@ -40,7 +40,7 @@
 
       let deliveries = Delivery.all(answers, seed: seed) { name, result in
         guard case .failure(let error as HTTPError) = result else { return "\(result)" }
-        // Where a head has no end, the end of the connection is all that there is to say.
+        // If a head never ends, the error can only report the end of the connection.
         let isRight =
           [kinds[name] ?? .tls, .cannotConnect].contains(error.kind) || error.message.contains("Nul byte in header")
         return isRight && error.phase == .connecting && !error.mayHaveReachedServer ? nil : "\(error)"
@@ -76,9 +76,9 @@
     @Test(arguments: Lane.engines)
     func `a split 407 is answered, and the next request gets its own response`(lane: Lane) async throws {
       let seed = Delivery.seed("407 \(lane)")
-      // Each has a nonce of its own; that before is not good any more.
+      // Each challenge has a new nonce, which invalidates the previous one.
       let head = "407 No\r\nProxy-Authenticate: Digest realm=\"r\", nonce=\"once\", qop=\"auth\", stale=true"
-      // What follows it would be the answer to the request that follows it.
+      // Extra bytes would be taken for the response to the next request, so none follow.
       let answers = Self.answers(head).map { (name: $0.name, bytes: $0.bytes, isFollowed: false) }
       let many = Array(repeating: answers, count: Stress.isOn ? 1 : 8).flatMap { $0 }
 

@@ -6,7 +6,7 @@
 
   @testable import Martlet
 
-  /// The environment belongs to the whole process: each test is one of its own.
+  /// The environment belongs to the whole process, so each test runs in its own process.
   @Suite(.ownThreads, .hangLimit) struct ProxyEnvironmentTests {
     private static func answer(_ settings: ProxySettings, _ variables: [String]) async throws -> String {
       let proxy = try MockServer(.ok("proxy"))
@@ -16,7 +16,7 @@
         setenv(parts[0], parts.count > 1 ? parts[1] : proxy.url, 1)
       }
       let client = Lane.curl.client(.proxy(settings))
-      // Read once: what comes later changes nothing.
+      // The environment is read once, so later changes have no effect.
       for name in ["http_proxy", "all_proxy"] { setenv(name, "ftp://later", 1) }
       return try await client.get(RequestTarget(origin.url)).text
     }

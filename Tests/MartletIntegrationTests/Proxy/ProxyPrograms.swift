@@ -9,13 +9,13 @@
     static let microsocks = TestProgram("microsocks")
   }
 
-  /// A proxy that others made, on a free port.
+  /// A third-party proxy on a free port.
   struct ProxyProgram {
     let port: Int
     private let process: ToolProcess
     private let folder: TemporaryFolder
 
-    /// tinyproxy, which asks for credentials if there are some.
+    /// Starts tinyproxy, which requires credentials if a user is given.
     static func http(user: String? = nil, password: String = "") async throws -> ProxyProgram {
       let folder = try TemporaryFolder()
       return try await ProxyProgram(.tinyproxy, folder) { port in
@@ -35,7 +35,7 @@
       }
     }
 
-    /// microsocks, which asks for credentials if there are some.
+    /// Starts microsocks, which requires credentials if a user is given.
     static func socks(user: String? = nil, password: String = "") async throws -> ProxyProgram {
       let credentials = user.map { ["-u", $0, "-P", password] } ?? []
       return try await ProxyProgram(.microsocks, try TemporaryFolder()) { port in
@@ -50,14 +50,14 @@
       (process, port) = try await ToolProcess.listening(program.name) { try program.start(try arguments($0)) }
     }
 
-    /// The lines of tinyproxy's log that tell of requests.
+    /// The lines of tinyproxy's log that describe requests.
     var requests: [String] {
       let log = String(decoding: (try? folder.contents("log")) ?? Data(), as: UTF8.self)
       return log.split(separator: "\n").filter { $0.contains("Request (file descriptor") }
         .map { String($0.drop { $0 != ":" }.dropFirst()) }
     }
 
-    /// How many tunnels were asked for.
+    /// The number of requested tunnels.
     var tunnelCount: Int { requests.count { $0.contains("CONNECT ") } }
   }
 #endif

@@ -11,7 +11,7 @@
         let socks = try await ProxyProgram.socks(user: user, password: password ?? "")
         let client = Lane.curl.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)", user: user, password: password)))
 
-        // The proxy looks it up.
+        // The proxy resolves the name.
         let response = try await client.get("http://localhost:\(server.port)/a")
 
         #expect(response.text == "hello")

@@ -9,48 +9,48 @@
     static let squid = TestProgram("squid")
   }
 
-  /// squid, which lets ada and bob through, or everybody, depending on the port.
+  /// squid, which admits ada and bob, or everyone, depending on the port.
   struct SquidProxy: Sendable {
-    /// What a port asks for.
+    /// The authentication that a port requires.
     enum Entrance: String, CaseIterable, Sendable {
       case open, basic
-      /// Basic as well, for those who cannot do better.
+      /// Offers Basic as well, for clients without Digest.
       case digest
     }
 
-    /// A request as the log has it.
+    /// A logged request.
     struct Entry: Hashable {
       var status: String
       var method: String
-      /// A URL, or host and port.
+      /// A URL, or a host and port.
       var target: String
-      /// Who was let through, or a dash.
+      /// The authenticated user, or a dash.
       var user: String
       /// The first word of `Proxy-Authorization`, or a dash.
       var scheme: String
-      /// The nonce in it, if there is one.
+      /// The nonce in `Proxy-Authorization`, if any.
       var nonce: String?
     }
 
     static let password = "secret"
 
-    /// The one that the tests of a suite share.
+    /// The proxy that a suite's tests share.
     @TaskLocal static var current: SquidProxy?
 
     private let ports: [Entrance: Int]
     private let log: String
 
-    /// The URL of one of its ports.
+    /// Returns the URL of a port.
     func url(_ entrance: Entrance) -> String { "http://127.0.0.1:\(ports[entrance] ?? 0)" }
 
-    /// The requests for a target, in the order of their ends; a tunnel is one of them only when it is closed.
+    /// Returns the requests for a target, in order of completion; a tunnel is logged only when it closes.
     func entries(_ target: String) throws -> [Entry] {
       try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
         .map { $0.split(separator: " ").map(String.init) }
         .filter { $0.count >= 5 && $0[2] == target }
         .map { words in
           let scheme = words[4].prefix { $0 != "%" }
-          // Quotes and blanks are escaped there.
+          // Quotes and spaces are percent-encoded in the log.
           let nonce = words[4].components(separatedBy: ",%20nonce=%22").dropFirst().first?.prefix { $0 != "%" }
           return Entry(
             status: words[0], method: words[1], target: words[2], user: words[3], scheme: String(scheme),
@@ -60,7 +60,7 @@
 
     private static let helpers = "/usr/lib/squid"
 
-    /// Why there can be none, or `nil`.
+    /// The reason squid cannot run here, or `nil`.
     static let problem: String? = {
       let programs = ["\(helpers)/basic_ncsa_auth", "\(helpers)/digest_file_auth"]
       guard TestProgram.squid.url != nil else { return "squid is not installed" }
@@ -70,7 +70,7 @@
       return nil
     }()
 
-    /// Its process, which ends with it.
+    /// A running squid, whose process ends when it is released.
     final class Running {
       let facts: SquidProxy
       private let name: String
@@ -83,12 +83,12 @@
         let name = "martlet\(UInt32.random(in: 0...UInt32.max))"
         let ports = try [Entrance: Int](
           uniqueKeysWithValues: Entrance.allCases.map { ($0, try MockServer.refusedPort()) })
-        // MD5 in the way of Apache, as `htpasswd` would write it.
+        // MD5 in Apache's format, as `htpasswd` would write it.
         let key = "$apr1$martlet1$EZyVhxgK33miPv/KA0VKv/"
         try folder.write("ada:\(key)\nbob:\(key)\n", to: "basic")
         try folder.write("ada:\(SquidProxy.password)\nbob:\(SquidProxy.password)\n", to: "digest")
         try folder.write("", to: "own/access.log")
-        // It gives up the rights of root, if that is who runs the tests.
+        // squid drops root's rights if the tests run as root, so its files must be writable by everyone.
         for (path, mode) in [("own", 0o777), ("own/access.log", 0o666)] {
           try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path(path))
         }
@@ -102,7 +102,7 @@
       }
 
       deinit {
-        // It takes seconds to end by itself, and what is killed leaves this behind.
+        // squid takes seconds to shut down, and a killed squid leaves these segments behind.
         process.send(SIGKILL)
         for segment in (try? FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) ?? []
         where segment.hasPrefix("\(name)-") {
@@ -146,12 +146,12 @@
   }
 
   extension Trait where Self == Needs {
-    /// The test is skipped where squid is missing, but not in CI.
+    /// Skips the test if squid is missing, except in CI.
     static var needsSquid: Needs { .needs(.squid, problem: SquidProxy.problem) }
   }
 
   extension Trait where Self == Surroundings<SquidProxy> {
-    /// There is a ``SquidProxy``.
+    /// Starts a ``SquidProxy`` for the suite.
     static var squidProxy: Surroundings<SquidProxy> {
       Surroundings(facts: SquidProxy.$current) {
         let running = try await SquidProxy.Running()

@@ -5,12 +5,12 @@
   import TestSupport
   import Testing
 
-  /// squid, on both lanes.
+  /// squid, over both transports.
   @Suite(.needsSquid, .needs(.nginx, .openssl), .squidProxy, .hangLimit)
   struct SquidTests {
     private static let got = "add_header X-Got \"[$http_proxy_authorization$http_authorization]\";"
 
-    /// Whether a server has been told anything of anybody's credentials.
+    /// Whether a server has received any credentials.
     private static func knows(_ server: MockServer) -> Bool {
       server.requests.contains {
         $0.header("Proxy-Authorization") != nil || $0.header("Authorization") != nil
@@ -107,7 +107,7 @@
       let squid = try #require(SquidProxy.current)
       let proxy = squid.url(entrance)
       let server = try MockServer(.ok())
-      // Squid keeps one state for a name: who is wrong under it may pass with somebody who is right at the same moment.
+      // squid keeps one state per user name, so a wrong password may pass while the right one is in use.
       let configurations: [@Sendable (inout HTTPClient.Configuration) -> Void] = [
         { $0.proxy = .proxy(Proxy(proxy, user: "bob", password: "wr0ng")) },
         { $0.proxy = .proxy(Proxy(proxy, user: "eve", password: "wr0ng")) },
@@ -145,11 +145,11 @@
       for _ in 0..<25 { #expect(try await client.get(one).text == "in") }
 
       #expect(server.requests.count == 25)
-      // It writes them a moment after it has answered.
+      // squid writes the log entries shortly after it responds.
       #expect(await becomes { (try? squid.entries("\(server.url)/one").count) == 26 })
       let entries = try squid.entries("\(server.url)/one")
       #expect(entries.count { $0.status == "200" && $0.user == "ada" } == 25)
-      // With the last use of each squid sends the next one along.
+      // On the last use of a nonce, squid sends the next one along.
       #expect(entries.count { $0.status == "407" } == 1)
       #expect(Set(entries.compactMap(\.nonce)).count == 3, "\(entries.map(\.nonce))")
       #expect(!Self.knows(server))
