@@ -6,7 +6,7 @@
 
   @testable import Martlet
 
-  /// A response that is held in a variable while its body arrives.
+  /// A response held in a variable while its body arrives.
   @Suite(.hangLimit) struct OpenStreamTests {
     private static let pieces: [MockResponse.Step] = [
       .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), .text("3\r\nabc\r\n"),
@@ -33,7 +33,7 @@
       let client = lane.client()
 
       let response = try await client.stream(.get("\(raw: server.url)/")) { response in
-        // If the body has not arrived by then, its end is an error in any case.
+        // If the body has not arrived by then, reading it fails in any case.
         try await Task.sleep(for: .milliseconds(50))
         return response
       }
@@ -54,7 +54,7 @@
       var reader = response?.body.makeAsyncIterator()
       #expect(try await reader?.next() == Data("abc".utf8))
       response = nil
-      // The iterator holds it, too.
+      // The iterator keeps the response open as well.
       #expect(client.activity.current.running.count == 1)
       reader = nil
 
@@ -117,7 +117,7 @@
         var reader = response.body.makeAsyncIterator()
         return try await reader.next()
       }
-      // One of them waits for what does not come, and the other one is told so.
+      // One of the tasks waits for a chunk that never arrives, and the other one is refused.
       let refused = await withTaskGroup(of: (any Error)?.self) { group in
         for task in [waiting, third] {
           group.addTask {
@@ -153,7 +153,7 @@
         request.path == "/small" ? .ok("abc") : .repeating(Data("0123456789".utf8), count: 500_000)
       }
       defer { server.stop() }
-      // Nobody else holds the client.
+      // Only the response keeps the client alive.
       let small = try await lane.client { $0.timeout.idle = .seconds(3) }.stream("\(raw: server.url)/small")
       let large = try await lane.client { $0.timeout.idle = .seconds(3) }.stream("\(raw: server.url)/large")
 
@@ -257,7 +257,7 @@
       let error = await #expect(throws: HTTPError.self) { try await response.collect(upTo: 100) }
 
       #expect(error?.kind == .connectionLost && error?.method == .get && error?.elapsed != nil)
-      // Nobody takes the part for the whole, however often it is read.
+      // The truncated body is an error each time it is read.
       await #expect(throws: HTTPError.self) { try await response.text }
       await client.waitUntilEmpty()
       #expect(client.activity.current.totals.failed == 1)

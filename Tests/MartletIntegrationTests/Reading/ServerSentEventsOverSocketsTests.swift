@@ -24,7 +24,7 @@
         let done = Int(request.header("Last-Event-ID") ?? "0") ?? -1
         guard done < last else { return .empty(204) }
         let steps = [.text(Self.head + "b\r\nretry: 1\n\n\n\r\n"), Self.chunk(Self.event(done + 1))]
-        // The beginning of a third one is lost with the connection.
+        // The start of a third event is lost with the connection.
         let rest = [
           Self.chunk(Self.event(done + 2)), Self.chunk("id: \(done + 3)\ndata: ev"), .delay(.milliseconds(5)),
         ]
@@ -41,7 +41,7 @@
       }
 
       #expect(ids == (1...last).map(String.init))
-      // What was not read before a reset is lost, and asked for again.
+      // Events that were not read before a reset are lost and requested again.
       if case .reset = end {
         #expect(server.requests.count > last / 2)
       } else {
@@ -61,12 +61,12 @@
     }
 
     @Test(arguments: Lane.engines) func `cancellation ends the reading of a refused response`(lane: Lane) async throws {
-      // A piece now and then: no limit of the client passes.
+      // Bytes arrive now and then, so no timeout of the client expires.
       let slow = MockResponse.Step.drip(Data(count: 1_000), chunk: 1, every: .milliseconds(100))
       let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n"
       let server = try MockServer(.steps([.text(head), slow]))
       defer { server.stop() }
-      // The time for the reading does not pass, either.
+      // The clock never advances, so the limit for reading does not expire either.
       let client = lane.client { $0.clock = TestClock(advancing: .manually) }
       let reader = Task { for try await _ in client.serverSentEvents(.get("\(raw: server.url)")) {} }
       _ = await server.waitForRequests(1)
@@ -131,7 +131,7 @@
       })
       defer { server.stop() }
 
-      // Its time passes only when it is told to, and between two connections.
+      // The clock advances only on demand, and between two connections.
       let clock = TestClock()
       let client = lane.client { $0.clock = clock }
       var count = 0
@@ -141,7 +141,7 @@
         count += 1
         let first = client.activity.current.running.first?.id
         silence = Task {
-          // Once, if nobody is just about to count from then on; never in the second request.
+          // One advance suffices unless the idle limit restarts at that moment. The second request must never time out.
           while !Task.isCancelled, client.activity.current.running.first?.id == first, server.requests.count == 1 {
             clock.advance(by: .seconds(700))
             if await server.wait(timeout: .milliseconds(500), until: { $0.disconnects == 1 }) { return }
@@ -168,7 +168,7 @@
       var events = lane.client().serverSentEvents(.get("\(raw: server.url)"), options: .init { $0.reconnect = .never })
         .makeAsyncIterator()
       _ = try await events.next()
-      // 18 MB, of which the buffers of the system and of the engine take a part.
+      // The body has 18 MB, only part of which fits into the buffers of the system and the engine.
       try await Task.sleep(for: .milliseconds(300))
       #expect(server.openConnections == 1)
       var count = 1

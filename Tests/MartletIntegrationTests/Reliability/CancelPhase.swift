@@ -5,10 +5,10 @@
   import TestSupport
   import Testing
 
-  /// How far a request has come when it is cancelled.
+  /// The phase in which a request is cancelled.
   enum CancelPhase: String, Codable, CaseIterable, Sendable, CustomTestStringConvertible {
     case queued, resolving, connecting, handshaking, sending, waiting, receiving, paused
-    /// Waiting, while many others ask another server as fast as they can.
+    /// Waiting, while many other requests go to another server as fast as possible.
     case loaded
 
     var testDescription: String { rawValue }
@@ -17,11 +17,11 @@
   /// How a request is cancelled.
   enum CancelWay: String, CaseIterable, Sendable {
     case task, handle, scope
-    /// The cancellation of a task of middleware, in which the exchange is awaited and its body read.
+    /// Cancels a task in middleware, which awaits the exchange and reads its body.
     case next
   }
 
-  /// Awaits the responses to one request in tasks that can be cancelled alone.
+  /// Awaits the responses to one request in tasks that can be cancelled independently.
   final class CancelMiddleware: Middleware {
     private let port: Int?
     private let task = Shared<Task<StreamedResponse, any Error>?>(nil)
@@ -44,9 +44,9 @@
     func cancel() { task.value?.cancel() }
   }
 
-  /// What it takes to bring a request into a phase.
+  /// The setup that brings a request into a phase.
   struct CancelScene: Sendable {
-    /// What a request has told so far.
+    /// The progress that a request has reported so far.
     struct Signs: Sendable {
       var moved: Int64 = 0
       var hasRead = false
@@ -56,9 +56,9 @@
     let request: HTTPRequest
     /// Whether the phase has begun.
     let isReached: @Sendable (Signs) async -> Bool
-    /// Whether the connection of a request that ended is closed; `nil` if there never was one.
+    /// Whether the connection of an ended request is closed; `nil` if there never was one.
     let isClosed: (@Sendable () -> Bool)?
-    /// What has to live, and what has to be stopped at the end.
+    /// Keeps the servers alive until the end, and stops them then.
     let end: @Sendable () async -> Void
 
     init(_ phase: CancelPhase, _ lane: Lane) async throws {
@@ -104,7 +104,7 @@
     private static func connecting(_ lane: Lane) async throws -> CancelScene {
       let hole = try BlackHole()
       let client = lane.client()
-      // Those that fill its queue.
+      // The connections that fill the server's queue.
       let others = sockets(to: hole.port, .isConnecting)
       return CancelScene(
         client: client, request: .get(RequestTarget(hole.url)),
@@ -117,18 +117,18 @@
       case isConnecting = "02"
     }
 
-    /// How many sockets of the machine to a port of 127.0.0.1 are in a state, as `proc(5)` has them.
+    /// Returns the number of the machine's sockets to a port of 127.0.0.1 that are in a state, as `proc(5)` lists them.
     ///
-    /// Searched by the C library: the table has thousands of lines while other tests run.
+    /// The C library searches the table, which has thousands of lines while other tests run.
     private static func sockets(to port: Int, _ state: SocketState) -> Int {
-      // Foundation reads no more of it than the system gives at once.
+      // Foundation reads no more of the file than the system returns at once.
       let descriptor = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
       defer { close(descriptor) }
       var table = Data()
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while case let count = read(descriptor, &buffer, buffer.count), count > 0 { table.append(&buffer, count: count) }
       table.append(0)
-      // The remote address, and what follows it.
+      // The remote address and the state, which follows it.
       let place = " 0100007F:\(String(format: "%04lX", port)) \(state.rawValue) "
       return table.withUnsafeBytes { table in
         var rest = table.assumingMemoryBound(to: CChar.self).baseAddress
@@ -152,14 +152,15 @@
         }, isClosed: { server.openConnections == 0 })
     }
 
-    /// The server does not read, and so does not see the end either, which comes after the bytes: the client's socket counts.
+    /// The server does not read, so it does not see the end, which follows the bytes; the client's socket counts
+    /// instead.
     private static func sending(_ lane: Lane) throws -> CancelScene {
       let server = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
       return CancelScene(
         client: lane.client(), request: .put(RequestTarget(server.url), body: .data(Data(count: 32 << 20))),
         isReached: { signs in
           guard signs.moved > 0 else { return false }
-          // Until all buffers on the way are full.
+          // Waits until all buffers on the way are full.
           try? await Task.sleep(for: .milliseconds(30))
           return sockets(to: server.port, .isConnected) == 1
         }, isClosed: { sockets(to: server.port, .isConnected) == 0 })
@@ -192,7 +193,7 @@
         client: lane.client(), request: .get(RequestTarget(server.url)),
         isReached: { signs in
           guard signs.hasRead else { return false }
-          // Until all buffers on the way are full.
+          // Waits until all buffers on the way are full.
           try? await Task.sleep(for: .milliseconds(50))
           return true
         }, isClosed: { server.openConnections == 0 })

@@ -5,16 +5,16 @@
   import TestSupport
   import Testing
 
-  /// Something that goes wrong for real, and the error that it has to be.
+  /// A real failure and the error that it must cause.
   struct ErrorCause: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: HTTPError.Kind
     let phase: HTTPError.Phase?
-    /// One of these is part of the message: libcurl's own text in the wordings of its versions, or ours.
+    /// One of these must be part of the message: libcurl's text, which differs between versions, or Martlet's own.
     let texts: [String]
     var hasReached = true
     var isStale = false
-    /// Lets it happen to a request.
+    /// Causes the failure for a request.
     let provoke: @Sendable (HTTPClient) async throws -> Void
 
     var testDescription: String { name }
@@ -36,7 +36,7 @@
       self.provoke = provoke
     }
 
-    /// An answer to a `GET`.
+    /// Returns a cause that responds to a `GET` with steps.
     private static func answer(_ steps: MockResponse.Step...) -> @Sendable (HTTPClient) async throws -> Void {
       { client in
         let server = try MockServer(.steps(steps))
@@ -45,7 +45,7 @@
       }
     }
 
-    /// A server that treats its connections in some way.
+    /// Returns a cause whose server treats its connections as planned.
     private static func peer(
       _ plan: ConnectionPlan, scheme: String = "http", body: HTTPBody? = nil, options: RequestOptions = RequestOptions()
     ) -> @Sendable (HTTPClient) async throws -> Void {
@@ -57,7 +57,7 @@
       }
     }
 
-    /// Needs a resolver that says so.
+    /// Requires a resolver that reports unknown names.
     static let unknownName = ErrorCause(
       "an unknown name", .cannotConnect, .connecting, "resolve host", hasReached: false
     ) {
@@ -101,7 +101,7 @@
       _ = try await client.get(RequestTarget(server.url))
     }
 
-    /// Does something when a part of a body has been read.
+    /// Performs an action after a part of the body has been read.
     private static func inTheMiddle(
       of client: HTTPClient, _ server: SteppedServer, options: RequestOptions = RequestOptions(),
       _ happens: @Sendable (Task<Void, any Error>) async throws -> Void
@@ -123,7 +123,7 @@
       ErrorCause(
         "TLS spoken to a plain port", .tls, .connecting, "begin with http://", hasReached: false,
         provoke: peer(.greet([.text("HTTP/1.1 400 Bad Request\r\n\r\n"), .cut]), scheme: "https")),
-      // What openssl answers to a request in the clear: an alert, "unexpected message".
+      // OpenSSL's response to plain HTTP: the alert "unexpected message".
       ErrorCause(
         "plain HTTP spoken to a TLS port", .protocolViolation, .waiting, "may want https://",
         provoke: answer(.bytes(Data([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x0A])), .cut)),
@@ -135,7 +135,7 @@
         provoke: { client in
           let server = try SteppedServer()
           async let response = client.get("https://127.0.0.1:\(server.port)/")
-          // Before that, it would be the connection that was refused.
+          // An earlier reset would count as a refused connection.
           try await server.firstBytes()
           server.reset()
           _ = try await response

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// What happens on the wire, and the error that a caller gets for it.
+  /// Failures on the wire and the errors that callers receive.
   @Suite(.hangLimit) struct ErrorCauseTests {
     @Test(arguments: Lane.engines, ErrorCause.all)
     func `the error describes its cause`(_ lane: Lane, _ cause: ErrorCause) async throws {

@@ -6,7 +6,7 @@
 
   @testable import Martlet
 
-  /// The kinds of errors, each from a real cause; those of the wire are in ``ErrorCause``.
+  /// The kinds of errors, each with a real cause; ``ErrorCause`` covers failures on the wire.
   @Suite(.hangLimit) struct ErrorKindTests {
     struct Failure: Error {}
 
@@ -96,7 +96,7 @@
       Cause(kind: .cancelled) { client, server in throw await Self.error(client, server, isCancelled: true) },
     ]
 
-    /// The error that a callback gets.
+    /// Returns the error that a callback receives.
     private static func error(_ client: HTTPClient, _ server: MockServer, isCancelled: Bool = false) async -> HTTPError
     {
       await withCheckedContinuation { continuation in

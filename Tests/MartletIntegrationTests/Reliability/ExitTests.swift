@@ -8,9 +8,9 @@
 
   /// A program may exit whatever its requests are doing.
   ///
-  /// OpenSSL clears its memory when the process exits: who uses it on another thread at that moment crashes.
+  /// OpenSSL clears its memory when the process exits, so another thread that uses it at that moment crashes.
   @Suite(.ownThreads, .hangLimit) struct ExitTests {
-    /// Reading the roots of the system takes each client some 20 ms, so that one of many always does.
+    /// Reading the system's roots takes each client about 20 ms, so one of many clients is always doing it.
     @Test(.needs(.openSSL), arguments: Lane.engines, [false, true])
     func `survives an exit during TLS handshakes`(_ lane: Lane, _ isUsedBefore: Bool) async {
       for pause in [0, 15] {
@@ -20,7 +20,8 @@
           let server = try stallingServer()
           let clients = (0..<clientCount).map { _ in lane.client() }
           for client in clients { client.start(.get(RequestTarget("https://127.0.0.1:\(server.port)/"))) }
-          // The first request opens libcurl: with OpenSSL in use before, an exit at that moment is not ours to survive.
+          // The first request loads libcurl. If OpenSSL was in use before, Martlet cannot make an exit at that moment
+          // safe.
           if isUsedBefore || pause > 0 { #expect(await becomes { server.openConnections > 0 }) }
           try await Task.sleep(for: .milliseconds(pause))
           exit(0)
@@ -43,7 +44,7 @@
       }
     #endif
 
-    /// Threads of clients that are gone give back what OpenSSL keeps for them.
+    /// When clients are released, their threads free the memory that OpenSSL keeps for them.
     @Test(.needs(.openSSL), arguments: Lane.engines)
     func `survives an exit after clients are released`(_ lane: Lane) async {
       for pause in [0, 300, 1000] {
@@ -67,7 +68,7 @@
       await #expect(processExitsWith: .success) { [lane = lane as Lane, isFull = isFull as Bool] in
         let client = lane.client { $0.maximumConnectionsPerHost = 1 }
         late.withLock { $0 = client }
-        // Registered first, and so called last.
+        // Exit handlers run in reverse order, so this one runs last.
         atexit {
           guard let client = late.withLock({ $0 }) else { return }
           let end = DispatchSemaphore(value: 0)
@@ -87,21 +88,21 @@
           client.start(.get(RequestTarget(hanging.url)))
           _ = await hanging.waitForRequests(1)
         }
-        // Not a thread that tasks need.
+        // A separate thread, because tasks need the threads of the pool.
         Thread.detachNewThread { exit(0) }
         try await Task.sleep(for: .seconds(600))
         _exit(4)
       }
     }
 
-    /// What cannot be sent because the process exits is not dead.
+    /// Requests that cannot be sent because the process exits must not become dead letters.
     @Test(arguments: Lane.engines) func `an outbox keeps pending requests while the process exits`(_ lane: Lane)
       async throws
     {
       let folder = try TemporaryFolder()
       let box = URL(filePath: folder.path("box"))
       await #expect(processExitsWith: .success) { [lane = lane as Lane, box = box as URL] in
-        // Registered first, and so called last.
+        // Exit handlers run in reverse order, so this one runs last.
         atexit {
           lateOutbox.withLock { $0 }?.retryNow()
           usleep(500_000)
@@ -110,7 +111,7 @@
         let outbox = try await lane.client().outbox(at: box)
         lateOutbox.withLock { $0 = outbox }
         try await outbox.submit(.post(RequestTarget("http://127.0.0.1:\(refused)/")))
-        // Until it has failed, and makes a pause.
+        // Waits until the delivery has failed and the outbox pauses.
         #expect(await becomes { outbox.status.pending == 1 && outbox.status.sending == 0 })
         try await Task.sleep(for: .milliseconds(100))
         Thread.detachNewThread { exit(0) }
@@ -122,7 +123,7 @@
       await outbox.close()
     }
 
-    /// On a thread of a queue, while the engine's wants to go on.
+    /// The callback runs on a queue's thread while the engine's thread wants to continue.
     @Test(arguments: Lane.engines, [false, true])
     func `a callback can exit the process`(_ lane: Lane, _ isSecond: Bool) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane, isSecond = isSecond as Bool] in
@@ -134,7 +135,7 @@
         }
         let target = RequestTarget(server.url)
         let options = RequestOptions.onProgress { _ in
-          // Who waits for itself takes 5 seconds.
+          // An exit that waits for itself takes 5 seconds.
           if Stress.isOn { DispatchQueue.global().asyncAfter(deadline: .now() + 4) { _exit(3) } }
           client.start(.get(target))
           usleep(50_000)
@@ -150,14 +151,14 @@
   private let late = Shared<HTTPClient?>(nil)
   private let lateOutbox = Shared<Outbox?>(nil)
 
-  /// With the sanitizer all of it takes so long that an exit would not wait for many.
+  /// Under the sanitizer, clients take so long that an exit would not wait for many of them.
   private var clientCount: Int { isSanitized ? 4 : 12 }
 
   private func stallingServer() throws -> MockServer {
     try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
   }
 
-  /// Does what any other library of the program may have done before.
+  /// Initializes OpenSSL, as another library of the program may have done.
   private func useOpenSSL() {
     guard let image = HostFact.openSSLImage, let symbol = dlsym(image, "OPENSSL_init_crypto") else {
       Issue.record("there is no OpenSSL")

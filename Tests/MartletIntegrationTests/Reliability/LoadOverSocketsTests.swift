@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// The limits for the load of servers, and deadlines, over sockets.
+  /// Load limits for servers, and deadlines, over sockets.
   @Suite(.hangLimit) struct LoadOverSocketsTests {
     @Test(arguments: Lane.engines) func `a hedge overtakes a server that does not answer`(_ lane: Lane) async throws {
       let count = Shared(0)
@@ -82,7 +82,7 @@
       let client = lane.client {
         $0.concurrency = .adaptive(1...20)
         $0.options.coalesces = false
-        // A busy machine takes its time.
+        // A busy machine may keep a request waiting for a long time.
         $0.concurrency.maximumWait = hangPatience
       }
 

@@ -5,8 +5,7 @@
   import TestSupport
   import Testing
 
-  /// A request that is cancelled ends at once, and so does its connection, however far it has come: without a limit
-  /// that could end it.
+  /// Cancelling a request ends it and its connection at once in any phase, without a timeout that could end them.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct PhaseCancellationTests {
     @Test(arguments: Lane.engines, CancelPhase.allCases.filter { $0 != .resolving })
     func `cancellation in any phase ends the request and closes its connection`(_ lane: Lane, _ phase: CancelPhase)
@@ -22,7 +21,7 @@
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane, phase = phase as CancelPhase] in
         let scene = try await CancelScene(phase, lane)
-        // Only a task can hold a body that it does not read.
+        // Only a task can hold a body without reading it.
         let ways: [CancelWay] = phase == .paused ? [.task] : CancelWay.allCases
         for way in ways {
           var returns: [Duration] = []
@@ -41,7 +40,7 @@
           Figures.record(
             "cancel \(phase) (\(lane), \(way)): return \(returns.median.map { Figures.milliseconds($0) } ?? "never"), "
               + "close \(close)" + (missed > 0 ? ", \(missed) of \(count) had ended before" : ""))
-          // A name may turn out unknown before anybody can cancel.
+          // A lookup may fail before the request is cancelled.
           #expect(missed == 0 || phase == .resolving)
           #expect(returns.count + missed == count)
           #expect(scene.isClosed == nil || closes.count == count)
@@ -58,13 +57,13 @@
     }
   }
 
-  /// One request that is cancelled in the middle.
+  /// A request that is cancelled while it runs.
   private struct CancelSample {
-    /// Whether the request came as far as it was to come.
+    /// Whether the request reached the phase.
     var hasBegun = false
-    /// From the cancellation to the error that the caller gets; `nil` if the request ended by itself.
+    /// The time from the cancellation to the caller's error; `nil` if the request had already ended.
     var returned: Duration?
-    /// From the cancellation to the moment that the server sees.
+    /// The time from the cancellation to the moment the server notices it.
     var closed: Duration?
 
     static func take(
@@ -76,7 +75,7 @@
       }
       let hasEnded = Shared(false)
       let (cancel, caller) = start(scene, phase, way, options, signs, hasEnded, middleware)
-      // A lookup may have failed before anybody could see it: then there is nothing to wait for.
+      // A lookup may fail before the phase is noticed, so there is nothing to wait for.
       var isReached = false
       _ = await becomes {
         isReached = await scene.isReached(signs.withLock { $0 })

@@ -4,22 +4,22 @@
   import TestSupport
   import Testing
 
-  /// A process that was stopped for longer than its limits has not waited in vain: what came meanwhile is in its sockets.
+  /// A process that was stopped for longer than its limits must not time out: what arrived meanwhile is in its sockets.
   @Suite(.ownThreads, .hangLimit) struct StandstillTests {
     private static let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n".utf8)
 
-    /// With an idle limit of 1 s: a little longer than that, and much longer.
+    /// The idle limit is 1 s, and the process is stopped slightly longer or much longer than that.
     @Test(arguments: Lane.engines, [1_300, 2_500])
     func `bytes received while the process was stopped are read before the limits expire`(
       _ lane: Lane, milliseconds: Int
     ) async throws {
       let server = try ByteServer { number in
-        // Half of a body, and later the rest.
+        // Sends part of a body, and the rest later.
         if number == 0 {
           return DeliveryPlan(
             pieces: [Self.head + Array("a".utf8), Array("bc".utf8)], pauses: [.milliseconds(500)], end: .keep)
         }
-        // The process of this number asks, and is stopped until it has the whole answer.
+        // The number is the ID of the requesting process, which is stopped until the whole response has been sent.
         kill(pid_t(number), SIGSTOP)
         let pause = Duration.milliseconds(milliseconds / 2)
         var plan = DeliveryPlan(pieces: [Self.head, Array("xyz".utf8)], pauses: [pause, pause], end: .keep)
@@ -44,7 +44,7 @@
       }
     }
 
-    /// A limit of 1 s, each alone.
+    /// A single limit of 1 s.
     enum Limit: String, Codable, CaseIterable {
       case idle
       case firstByte
@@ -63,7 +63,7 @@
     {
       let server = try ByteServer { number in
         kill(pid_t(number), SIGSTOP)
-        // Not all of its threads stop at once.
+        // The threads of a process do not all stop at once, so nothing is sent during the first pause.
         let pause = Duration.milliseconds(650)
         var plan = DeliveryPlan(pieces: [[], Self.head + Array("xyz".utf8)], pauses: [pause, pause], end: .keep)
         plan.onEnd = { kill(pid_t(number), SIGCONT) }

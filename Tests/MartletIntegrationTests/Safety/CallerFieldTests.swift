@@ -5,9 +5,9 @@
   import TestSupport
   import Testing
 
-  /// The table of the article on request safety, row by row.
+  /// The table in the article on request safety, row by row.
   @Suite(.hangLimit) struct CallerFieldTests {
-    /// What becomes of a field.
+    /// The treatment of a field.
     enum Fate: Sendable {
       case sent([String])
       case refused
@@ -85,7 +85,7 @@
     func `Connection: close closes the connection even if the server keeps it open`(
       lane: Lane
     ) async throws {
-      // It leaves every connection open.
+      // This server keeps every connection open.
       let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8)
       let server = try ByteServer { _ in ByteServer.Script(pieces: [answer], end: .keep) }
       defer { server.stop() }
@@ -97,12 +97,12 @@
         #expect(try await client.send(request).text == "ok")
         #expect(await becomes { server.connectionCount == 0 }, "\(method)")
       }
-      // Others keep theirs.
+      // Other requests keep their connections open.
       let first = try await client.get(server.url(1)).connection
       let second = try await client.get(server.url(1)).connection
       #expect(first?.isReused == false && second?.isReused == true)
       #expect(server.connectionCount == 1)
-      // One that was kept is closed with the last request on it.
+      // `Connection: close` on a reused connection closes it after the response.
       #expect(try await client.get(server.url(1), headers: ["Connection": "close"]).connection?.isReused == true)
       #expect(await becomes { server.connectionCount == 0 })
     }

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Whose the bytes on a connection are, whatever a server says of their number.
+  /// Bytes on a connection belong to the right response, whatever length the server announces.
   @Suite(.hangLimit) struct FramingTests {
     private static let numbers = HostileNumber.all
 
@@ -18,7 +18,7 @@
       let server = try Self.server(
         Self.numbers.map { "HTTP/1.1 200 OK\r\nContent-Length: \($0.text)\r\n\r\nok" })
       defer { server.stop() }
-      // A kept connection may be closed just when the next request goes out.
+      // An idle connection may be closed just when the next request is sent.
       let client = lane.client { $0.retry = .standard }
 
       for (number, (text, _)) in Self.numbers.enumerated() {
@@ -27,7 +27,7 @@
       }
     }
 
-    /// What is wrong with what came of a length and two bytes.
+    /// Returns what is wrong with the result of a `Content-Length` and two bytes.
     private static func problem(ofLength text: String, _ result: Result<Data, any Error>) -> String? {
       let value = numbers.first { $0.text == text }?.value
       switch result {
@@ -36,7 +36,7 @@
         return isRight ? nil : "\(text): \(body)"
       case .failure(let error):
         let number = value ?? .max
-        // A stream may be of any length.
+        // A streamed body has no size limit, so two errors are possible for a large length.
         let kinds: [HTTPError.Kind] =
           number > Int64.max
           ? [.protocolViolation] : number > 100 << 20 ? [.bodyTooLarge, .connectionLost] : [.connectionLost]
@@ -85,12 +85,12 @@
       #expect(problem == nil)
     }
 
-    /// What is wrong with what came of the size of a chunk, and two bytes.
+    /// Returns what is wrong with the result of a chunk size and two bytes.
     private static func problem(ofChunk size: String, _ result: Result<Data, any Error>) -> String? {
       let value = UInt64(size, radix: 16)
       switch result {
       case .success(let body):
-        // libcurl does not insist on the first of the two bytes that end a chunk, so three are possible, too.
+        // libcurl does not require the first of the two bytes that end a chunk, so three bytes are also possible.
         let isRight =
           value.map { $0 == 0 || $0 == 2 || $0 == 3 } == true
           && body == Data("ok\r".utf8).prefix(Int(value ?? 9))
@@ -116,13 +116,13 @@
       try await Self.expectTruthInPieces(client, lane, try await authority.identity(), step: 6)
     }
 
-    // Only one of `step` lengths and sizes is tried.
+    // Only every `step`-th length and size is tried.
     private static func expectTruthInPieces(
       _ client: HTTPClient, _ lane: Lane, _ identity: CertificateAuthority.Identity?, step: Int
     ) async throws {
       let seed = Delivery.seed("framing \(lane)\(identity == nil ? "" : " TLS")")
       let ok = "HTTP/1.1 200 OK\r\n"
-      // In stress each comes dozens of times.
+      // Under stress, each of them occurs dozens of times.
       let step = Stress.isOn ? 12 : step
       let lengths: [Delivery.Answer] = stride(from: 0, to: numbers.count, by: step).map {
         let text = numbers[$0].text
@@ -152,14 +152,14 @@
       }
     }
 
-    /// What may follow a status line, of which the length is sure.
+    /// The rest of a response after its status line, with an unambiguous length.
     static let whole = [
       "Content-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
       "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
       "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n2\r\nok\r\n0\r\n\r\n",
       "Content-Length: 2\r\nContent-Length: 2\r\n\r\nok",
     ]
-    // Elsewhere it is an error, unless all of it comes at once.
+    // Other libcurl versions report an error unless all bytes arrive at once.
     .filter { HostFact.chunksDespiteLength.holds || !$0.contains("Content-Length: 0") }
 
     @Test(arguments: Lane.engines, ["Content-Length: 2\r\n", ""])
@@ -174,7 +174,7 @@
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    /// Two answers at once, the first of which has an odd length.
+    /// The server sends two responses at once, the first of which has an unusual length.
     @Test(arguments: Lane.engines, whole)
     func `leftover bytes are not used as the next response`(lane: Lane, answer: String) async throws {
       let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
@@ -211,7 +211,7 @@
       #expect(clear.connectionCount == 1)
     }
 
-    /// A handle forgets what it did before (curl CVE-2022-32221, CVE-2023-28322).
+    /// A reused handle must forget its previous request (curl CVE-2022-32221, CVE-2023-28322).
     @Test(.needs(.reportedRequests), arguments: Lane.engines)
     func `PUT, POST, GET and HEAD follow each other in all 24 orders on one connection`(lane: Lane) async throws {
       let server = try MockServer(answering: MockResponse.echo)

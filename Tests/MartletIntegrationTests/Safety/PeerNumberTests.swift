@@ -5,14 +5,17 @@
   import TestSupport
   import Testing
 
-  /// What a server announces, whatever it sends: the right answer or an error, and no memory for a promise.
+  /// Announced lengths that differ from the body: the response is right or an error, and no memory is reserved in
+  /// advance.
   @Suite(.hangLimit) struct PeerNumberTests {
     private static let numbers = [
       "0", "-1", "2147483648", "9007199254740992", "9223372036854775807", "18446744073709551616",
       "1000000000000000000000000000000",
     ]
 
-    /// Two bytes and an announcement, which a `HEAD` gets as well; of a part if one is asked for.
+    /// Returns a server that announces a length and sends two bytes; for a range request, it announces a part.
+    ///
+    /// `HEAD` requests get the announcement only.
     private static func server(_ number: String) throws -> MockServer {
       try MockServer { request in
         let status =

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Only http and https, whichever hop it is, and not for ever.
+  /// Redirects lead only to http and https at every hop, and not forever.
   @Suite(.hangLimit) struct RedirectSafetyTests {
     @Test(arguments: Lane.engines, 0..<3)
     func `refuses a redirect to another scheme at any hop`(lane: Lane, hops: Int) async throws {
@@ -57,7 +57,7 @@
 
       for round in 0..<Stress.count(30, full: 100) {
         let handle = client.start(.get(RequestTarget(server.url + "/0")))
-        // Once on its way for sure.
+        // In the first round, the chain is certainly in progress.
         if round == 0 { #expect(await server.waitForRequests(3)) }
         try await Task.sleep(for: .microseconds(round * 100))
         handle.cancel()
@@ -65,12 +65,12 @@
         hops.append(handle.finalRequest.url.flatMap { Int($0.lastPathComponent) } ?? 0)
       }
 
-      // Some were cancelled on their way.
+      // Some requests were cancelled in the middle of their chain.
       #expect((hops.max() ?? 0) > 0)
       await client.waitUntilEmpty()
-      // Connections are accepted in their order: no earlier one is left.
+      // The server accepts connections in order, so no earlier connection is left to accept.
       _ = try await client.get(RequestTarget(server.url + "/last"), options: .redirects(.off))
-      // What was on the wire has arrived by then; of a chain that went on there would be more.
+      // By then, everything on the wire has arrived; a chain that continued would send further requests.
       client.closeIdleConnections()
       #expect(await server.waitForOpenConnections(atMost: 0))
       server.forgetRequests()

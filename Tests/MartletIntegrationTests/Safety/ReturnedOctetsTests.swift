@@ -5,7 +5,8 @@
   import TestSupport
   import Testing
 
-  /// Every value that a peer sends and gets back keeps its octets (RFC 9110 §5.5, RFC 7616 §3.4, RFC 6265bis §5.8.3).
+  /// Every value that a peer sends and receives back keeps its octets (RFC 9110 §5.5, RFC 7616 §3.4, RFC 6265bis
+  /// §5.8.3).
   @Suite(.hangLimit) struct ReturnedOctetsTests {
     enum Value: String, CaseIterable, Sendable {
       case entityTag, ifRange, ifMatch, cookie, realm, nonce, opaque, nextNonce, proxyRealm, location, link
@@ -116,7 +117,7 @@
       }
     }
 
-    /// The response of RFC 7616 §3.4.1 without `qop`, over the realm's octets.
+    /// Returns the response of RFC 7616 §3.4.1 without `qop`, over the realm's octets.
     private static func proof(_ realm: [UInt8], method: String, uri: String) -> String {
       let key = MD5.hash(Array("ada:".utf8) + realm + Array(":s3cret".utf8)).hexadecimal
       let subject = MD5.hash(Array("\(method):\(uri)".utf8)).hexadecimal

@@ -5,9 +5,9 @@
   import TestSupport
   import Testing
 
-  /// How much may be sent, and how much of a response that has no end is taken.
+  /// The size limits of requests and of endless responses.
   @Suite(.ownThreads, .hangLimit) struct SizeLimitTests {
-    /// Nothing but the limits of size ends such a request.
+    /// Only the size limits end such a request.
     private static let settings = ClientSetting { $0.options = .timeout(.unlimited) }
 
     // MARK: Requests
@@ -18,7 +18,7 @@
       let client = lane.client()
       let url = RequestTarget(server.url("/"))
       let value = String(repeating: "v", count: 200)
-      // The client adds fields of its own.
+      // The client adds its own fields, so these exceed the limit.
       let many = HTTPHeaders((0..<1000).map { HTTPHeaders.Field(name: "X-\($0)", value: "v") })
       let large = HTTPHeaders((0..<1400).map { HTTPHeaders.Field(name: "X", value: "\(value)\($0)") })
       let path = String(repeating: "a", count: 64 << 10)
@@ -83,14 +83,14 @@
       ]
     }
 
-    /// Under the sanitizer, where each takes a quarter of a minute, a few will do: all go the same way.
+    /// Under the sanitizer, each case takes 15 seconds, so a few are enough; all take the same path.
     private static let endless = isSanitized ? Array(Endless.all.prefix(2)) : Endless.all
-    /// Those whose memory is looked at in every run.
+    /// The responses whose memory use is measured in every run.
     private static let measured = endless.enumerated().filter { Stress.isOn || $0.offset % 3 == 0 }.map(\.element)
     private static let others = endless.enumerated().filter { Stress.isOn || $0.offset % 3 != 0 }.map(\.element)
 
     private static func expectEnd(of endless: Endless, _ lane: Lane) async throws {
-      // More than any test can read.
+      // More bytes than any test can read.
       let pattern = Data(String(repeating: endless.rest, count: 1 + 16_000 / endless.rest.utf8.count).utf8)
       let server = try MockServer(.steps([.text(endless.start), .repeating(pattern, count: 1 << 20)]))
       defer { server.stop() }
@@ -123,7 +123,7 @@
 
     @Test(arguments: Lane.engines)
     func `accepts a body of small chunks with small extensions`(lane: Lane) async throws {
-      // 30 bytes for each of the body, much more than 1 MiB in all.
+      // 30 bytes for each byte of the body, and much more than 1 MiB in total.
       let pattern = Data("1;extension=abcdefghijkl\r\nx\r\n".utf8)
       let count = 100_000
       let server = try MockServer(

@@ -6,10 +6,9 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// Our parser of URLs and libcurl's never see two different hosts in one text: that would be a way around every
-  /// check.
+  /// Martlet's URL parser and libcurl's never see two different hosts in one text, which would bypass every check.
   @Suite(.hangLimit) struct URLDifferenceTests {
-    /// What libcurl's own parser says (`curl_url`), asked for directly.
+    /// libcurl's own parser (`curl_url`), called directly.
     private struct Peer {
       private typealias Make = @convention(c) () -> OpaquePointer?
       private typealias Free = @convention(c) (OpaquePointer?) -> Void
@@ -35,11 +34,11 @@
         freeText = unsafeBitCast(try #require(dlsym(library, "curl_free")), to: FreeText.self)
       }
 
-      /// Scheme, host and port, or `nil` if libcurl does not accept it as it would be used.
+      /// Returns scheme, host and port, or `nil` if libcurl would not accept the URL for a request.
       func origin(of text: String) -> Origin? {
         guard let url = make() else { return nil }
         defer { free(url) }
-        // CURLUPART_URL
+        // 0 is CURLUPART_URL.
         guard set(url, 0, text, 0) == 0, let scheme = part(url, 1), let host = part(url, 5), let port = part(url, 6),
           let number = Int(port)
         else { return nil }
@@ -54,7 +53,7 @@
 
       private func part(_ url: OpaquePointer, _ part: CInt) -> String? {
         var text: UnsafeMutablePointer<CChar>?
-        // CURLU_DEFAULT_PORT
+        // 1 is CURLU_DEFAULT_PORT.
         guard get(url, part, &text, 1) == 0, let text else { return nil }
         defer { freeText(text) }
         return String(cString: text)
@@ -70,7 +69,7 @@
     ]
     private static let pieces = Array("@:/\\?#[]%.&=; \t\r\n\u{0}09afAF-_~+'\"<>{}|^`é。/:@/:@".unicodeScalars)
 
-    /// An address has many spellings in IPv6; a name has one but for its case.
+    /// An IPv6 address has many spellings; a name has one, apart from its case.
     private static func spelled(_ host: String) -> String {
       host.hasPrefix("[") ? IPAddress(host).map { "\($0.bytes)" } ?? host : host.lowercased()
     }
@@ -106,7 +105,7 @@
           refused += 1
           continue
         }
-        // What libcurl is given is never the text itself.
+        // libcurl receives the parsed URL, never the text itself.
         let given = url.requestString
         let own = Origin(scheme: url.scheme, host: Self.spelled(url.host), port: url.effectivePort)
         #expect(peer.origin(of: given) == own, "\(given.debugDescription), seed \(seed)")
