@@ -5,13 +5,13 @@
   import TestSupport
   import Testing
 
-  /// How fast requests are under a limit, alone and together.
+  /// The rates of requests under a limit, alone and together.
   @Suite(.stressOnly, .hangLimit) struct BandwidthTests {
     private static let rate = 200_000
 
     private static func bytes(_ count: Int) -> Data { Data(count: count) { UInt8(truncatingIfNeeded: $0 / 7) } }
 
-    /// Whether each had its share until the first one was done.
+    /// Whether each download had its share until the first one finished.
     private func isShared(_ flows: [Flow]) -> Bool {
       guard let start = flows.compactMap(\.start).max(), let end = flows.compactMap(\.end).min() else { return false }
       let counts = flows.map { Double($0.bytes(from: start, to: end)) }
@@ -30,7 +30,7 @@
       return flows
     }
 
-    // MARK: Down
+    // MARK: Downloads
 
     @Test(arguments: Lane.engines)
     func `a download runs at the limit over five seconds`(_ lane: Lane) async throws {
@@ -50,7 +50,7 @@
       let server = try MockServer(.data(Self.bytes(250_000)))
       defer { server.stop() }
       let client = lane.client { $0.bandwidth = .limit(down: Self.rate) }
-      // With a loop and connections of its own.
+      // The derived client has its own loop and connections.
       let derived = client.derived { $0.maximumConnections = 10 }
 
       try await Pace.expect(Self.rate) {
@@ -88,7 +88,7 @@
         #expect(await becomes { first.total > 100_000 })
         try await second.read(client, .get(RequestTarget(server.url)))
 
-        // The second one ends before the first.
+        // The second download ends before the first.
         let (start, end) = (try #require(second.start), try #require(second.end))
         let counts = [first, second].map { $0.bytes(from: start, to: end) }
         let sum = Double(counts[0] + counts[1])
@@ -119,7 +119,7 @@
         }
       }
 
-      // Their own pauses are not the limit's: they are only not to be too fast.
+      // These requests also pause for other reasons, so they only must not exceed the limit.
       let server = try MockServer(script: [
         .redirect(to: "/a"), .status(503, body: String(repeating: "n", count: 100_000)), .data(Self.bytes(200_000)),
       ])
@@ -137,7 +137,7 @@
       #expect(seconds > 200_000 / 1.15 / Double(Self.rate))
     }
 
-    // MARK: Up
+    // MARK: Uploads
 
     @Test(arguments: Lane.engines)
     func `uploads run at the limit, alone and together`(_ lane: Lane) async throws {
@@ -170,7 +170,7 @@
           return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(server.requests.dropFirst(count).map(\.bodyLength) == [200_000, 200_000, 200_000])
-        // In turns they end together.
+        // Uploads that take turns end at about the same time.
         let (first, last) = (ends.min() ?? 0, ends.max() ?? 1)
         return first > last * 0.75 ? 600_000 / last : 0
       }
@@ -214,14 +214,14 @@
         $0.bandwidth = .limit(down: Self.rate, up: Self.rate)
         $0.tls = .customRoots(pem: root)
       }
-      // The others find a connection.
+      // Opens the connection that the other requests reuse.
       let first = try await client.head(RequestTarget(server.url + "/big.txt"))
       #expect(first.httpVersion == .http2)
       let (put, connection) = (RequestTarget(server.url + "/put"), first.headers["X-Connection"])
 
       try await Pace.expect(Self.rate) {
         let flows = try await download(Array(repeating: client, count: 3), server.url + "/big.txt")
-        // Who comes first is up to the server, which may have sent a whole body before the next request came.
+        // The server chooses the order, and may have sent a whole body before the next request arrives.
         #expect(flows.allSatisfy { $0.total == 200_000 })
         return Flow.rate(of: flows)
       }

@@ -5,9 +5,9 @@
   import TestSupport
   import Testing
 
-  /// What it costs to wait, in a process without the server.
+  /// The cost of waiting, in a process without the server.
   @Suite(.stressOnly, .ownThreads, .needs(.proc), .hangLimit) struct CostTests {
-    /// Answers `/0`, and nothing else ever.
+    /// Returns a server that responds only to `/0`.
     private static func server() throws -> ByteServer {
       let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello".utf8)
       return try ByteServer { ByteServer.Script(pieces: $0 == 0 ? [answer] : [], end: .keep) }
@@ -60,7 +60,7 @@
 
         Figures.record("waiting (\(lane)): each of 1,000 requests takes \(each) bytes")
         #expect(handles.allSatisfy { $0.isAlive })
-        // Without optimisation.
+        // The limit applies to unoptimized builds.
         #expect(isSanitized || each < 96 << 10)
         client.cancelAll()
       }
@@ -87,7 +87,7 @@
         let each = (ProcessFacts.residentBytes - memory) / 64
 
         Figures.record("idle (\(lane)): each of 64 clients takes \(each) bytes")
-        // With the stack of its thread, and without optimisation.
+        // The limit includes the thread's stack, and applies to unoptimized builds.
         #expect(isSanitized || each < 192 << 10)
         #expect(clients.count == 72)
       }

@@ -5,12 +5,12 @@
   import TestSupport
   import Testing
 
-  /// Memory, threads and descriptors of the engine on libcurl, on both ways to it, each in a process of its own.
+  /// The engine's memory, threads and descriptors, over both transports, each in its own process.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct CurlLoadTests {
     @Test(arguments: Lane.engines)
     func `a slow reader keeps memory bounded`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
-        // 1 TiB: what is read of it is for the reader to say.
+        // 1 TiB, of which the reader decides how much it reads.
         let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 20))
         let client = HTTPClient { $0.transport = lane.transport }
         let growth = try await client.stream(.get(RequestTarget(server.url))) { response in
@@ -42,7 +42,7 @@
           _ = try await pieces.next()
           try await Task.sleep(for: .seconds(1))
           #expect(isSanitized || ProcessFacts.residentBytes - before < 16 << 20)
-          // It goes on where it stopped.
+          // The transfer resumes where it stopped.
           var count = 0
           while count < 16 << 20, let piece = try await pieces.next() { count += piece.count }
           #expect(count >= 16 << 20)
@@ -77,7 +77,7 @@
     func `requests with random cancellations all end and leak no resources`(_ lane: Lane) async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane] in
-        // The parent's descriptors may have been inherited.
+        // The process may have inherited descriptors from its parent.
         let descriptors = ProcessFacts.descriptorCount
         let server = try MockServer { (request: RecordedRequest) in
           if request.path == "/slow" { try? await Task.sleep(for: .milliseconds(15)) }
@@ -93,7 +93,7 @@
         let count = Stress.count(800, full: 10_000)
         let answers = await Load.run(count, client, server)
 
-        // What a failure was about is seen only through the child's standard error.
+        // The parent sees the details of a failure only on the child's standard error.
         let facts =
           "descriptors \(descriptors) \(ProcessFacts.descriptorCount), bytes more \(ProcessFacts.residentBytes - memory), \(answers)"
         FileHandle.standardError.write(Data(facts.utf8))

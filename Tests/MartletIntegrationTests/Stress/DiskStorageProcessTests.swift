@@ -6,7 +6,7 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// What processes do to a shelf that die while they write, share it, or are not let write.
+  /// Storages whose processes are killed while they write, share a folder, or may not write.
   @Suite(.ownThreads, .hangLimit) struct DiskStorageProcessTests {
     private static func sizes(_ path: String) -> (bytes: Int, temporaries: Int) {
       var (bytes, temporaries) = (0, 0)
@@ -24,7 +24,7 @@
       return (bytes, temporaries)
     }
 
-    /// How much is stored, found out in a few milliseconds.
+    /// Returns the number of stored bytes, counted within a few milliseconds.
     private static func bytes(_ path: String) -> Int {
       guard let folder = try? DiskFolder.open(path) else { return 0 }
       var bytes = 0
@@ -45,7 +45,7 @@
       var found = 0
 
       for round in stride(from: 0, to: count, by: 4) {
-        // Four at a time, which makes them faster, and meet.
+        // Four processes at a time are faster, and they use the storage concurrently.
         await withTaskGroup { group in
           for index in 0..<4 {
             group.addTask {
@@ -68,9 +68,9 @@
       Figures.record(
         "cache: killed \(count) times in \(Figures.milliseconds(ContinuousClock.now - start)), \(left) of them while a "
           + "file was written; \(found) records found")
-      // All but those that were killed before their first record.
+      // Two hours later, the temporary files are old enough to be removed.
       let shelf = DiskStorage(path: path, limit: 1 << 30) { Date() + 7200 }
-      // On a slow machine some keys were never come to.
+      // On a slow machine, some keys may never have been stored.
       let stored = shelf.contents().count
       #expect(1...ShelfWorkload.keyCount ~= stored)
       #expect(shelf.usage().records == stored)
@@ -109,7 +109,7 @@
           while !isOver.withLock({ $0 }) {
             let start = ContinuousClock.now
             let bytes = Self.bytes(path)
-            // A look that took long has counted what went meanwhile and what came in its place.
+            // A slow count includes both removed records and their replacements, so it is ignored.
             if ContinuousClock.now - start < .milliseconds(15) { most.withLock { $0 = max($0, bytes) } }
             try? await Task.sleep(for: .milliseconds(20))
           }
@@ -135,8 +135,8 @@
         }
       }
 
-      // In between, a look counts what goes and what comes in its place, and each process knows of the other's records
-      // only some time later.
+      // A count may include both removed records and their replacements, and each process learns of the other's records
+      // only after some time.
       #expect(!Stress.isOn || most.withLock { $0 } <= limit + limit / 2)
       let bytes = Self.sizes(path).bytes
       Figures.record("cache: at most \(bytes) bytes of \(limit)")
@@ -168,7 +168,7 @@
       }
       #expect(Self.sizes(shelf.path).temporaries == 0)
       #expect(shelf.usage().bytes <= 8 << 20)
-      // What was removed or replaced is known to be.
+      // The index accounts for everything that was removed or replaced.
       let known = shelf.state.withLock { ($0.index.bytes, $0.index.count) }
       #expect(known == shelf.usage())
     }
@@ -176,7 +176,7 @@
     @Test func `a full disk is an error and leaves no temporary files`() async throws {
       let folder = try TemporaryFolder()
       await #expect(processExitsWith: .success) { [path = folder.path("store") as String] in
-        // Writing beyond the size that a file may have fails as on a full disk.
+        // Writing beyond the maximum file size fails as on a full disk.
         signal(SIGXFSZ, SIG_IGN)
         #if canImport(Glibc)
           let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
@@ -201,7 +201,7 @@
         sink = nil
 
         #expect(DiskStorageProcessTests.sizes(path).temporaries == 0)
-        // What was there before is still there.
+        // The earlier record is still stored.
         #expect(try shelf.record(ShelfWorkload.key(1))?.body.count == 1000)
         try shelf.store(small, ShelfWorkload.key(2))
         #expect(shelf.usage().records == 2)
@@ -226,12 +226,12 @@
           _ = shelf.usage()
         }
 
-        // The runtime may open some of its own.
+        // The runtime may open its own descriptors.
         #expect(ProcessFacts.descriptorCount - before < 10)
       }
     }
 
-    /// For figures only: a store of many records is opened, which takes its time with a build that is not optimised.
+    /// Only records figures: an unoptimized build takes long to open a storage with many records.
     @Test(.needs(.proc), .enabled(if: Figures.setting("MARTLET_CACHE_ENTRIES") != nil))
     func `opens and reads a storage with many records`() async throws {
       let folder = try TemporaryFolder()

@@ -6,7 +6,7 @@
 
   @testable import Martlet
 
-  /// Downloads whose process is killed, or whose disk is full.
+  /// Downloads whose process is killed or whose disk is full.
   @Suite(.ownThreads, .hangLimit) struct DownloadKillTests {
     private static func downloadUntilKilled(_ port: Int, _ path: String, _ segments: Int, after delay: Int) async throws
     {
@@ -26,7 +26,7 @@
           kill(getpid(), SIGKILL)
         }
       }
-      // Done before it was killed.
+      // The download finished before the process was killed.
       kill(getpid(), SIGKILL)
     }
 
@@ -73,9 +73,9 @@
       Figures.record(
         "download (\(segments) at once\(changes ? ", changed midway" : "")): killed \(killed) times, further on after "
           + "\(goneOn) of them; \(server.sent) bytes sent for a file of \(bytes.count), \(sent) before the last run")
-      // How many depends on the machine.
+      // The number depends on the machine.
       #expect(!Stress.isOn || goneOn > killed / 20)
-      // What was on its way when the process ended.
+      // The margin covers the bytes in transit when a process was killed.
       if !changes && Stress.isOn { #expect(Double(server.sent) <= Double(bytes.count) * 1.05) }
     }
 

@@ -4,9 +4,9 @@
   import TestSupport
   import Testing
 
-  /// Any frames of HTTP/2 end in a right response or an error of ours, in bounded time and memory.
+  /// Arbitrary HTTP/2 frames lead to a right response or an `HTTPError`, in bounded time and memory.
   ///
-  /// `MARTLET_FUZZ_SEED` repeats a run, `MARTLET_FRAME_COUNT` is the number of sequences in all.
+  /// `MARTLET_FUZZ_SEED` repeats a run, and `MARTLET_FRAME_COUNT` is the total number of sequences.
   @Suite(.ownThreads, .needsHTTP2Server, .needs(.proc), .hangLimit) struct FrameFuzzTests {
     @Test(.needs(.http2), arguments: Lane.engines)
     func `any frames end in a response or an HTTPError and do not disturb other requests`(_ lane: Lane) async throws {
@@ -31,7 +31,7 @@
 
       Figures.show(child)
       let repeated = [hostile, ending, healthy].flatMap(\.repeatedNumbers)
-      // What the same server is asked next may meet what the sequence has left behind, and is then repeated.
+      // A later request to the same server may be affected by the sequence, and is then repeated.
       #expect(repeated.allSatisfy { $0 >= task.count }, "sent twice: \(repeated.filter { $0 < task.count })")
       guard child?.exitStatus != .exitCode(EXIT_SUCCESS) else { return }
       let numbers = try Data(contentsOf: journal).withUnsafeBytes { Array($0.bindMemory(to: Int64.self)) }

@@ -4,9 +4,9 @@
   import TestSupport
   import Testing
 
-  /// Any bytes from a server end in a right response or an error of ours, in bounded time and memory.
+  /// Arbitrary bytes from a server lead to a right response or an `HTTPError`, in bounded time and memory.
   ///
-  /// `MARTLET_FUZZ_SEED` repeats a run, `MARTLET_FUZZ_COUNT` is the number of mutants in all.
+  /// `MARTLET_FUZZ_SEED` repeats a run, and `MARTLET_FUZZ_COUNT` is the total number of mutants.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct FuzzTests {
     @Test(arguments: Lane.engines)
     func `any bytes end in a response or an HTTPError`(_ lane: Lane) async throws {
@@ -67,8 +67,8 @@
             for number in stride(from: worker, to: parts.count, by: 16) {
               let (recorded, count) = parts[number]
               guard let response = try? await client.get(server.url(number)) else { continue }
-              // Where only the end of the connection tells the end, less cannot be told from all; but coded bodies do.
-              // Of the two bytes that end the last chunk, libcurl does not insist on the second one.
+              // If only the end of the connection ends a body, a truncated body looks complete unless it is encoded.
+              // libcurl does not require the second of the two bytes that end the last chunk.
               let isFine =
                 recorded.isDelimited
                 ? count == recorded.bytes.count - 1 && response.text == recorded.body

@@ -5,15 +5,15 @@
   import TestSupport
   import Testing
 
-  /// Many requests of all kinds leave neither descriptors nor threads nor memory behind.
+  /// Many requests of all kinds leak no descriptors, threads or memory.
   ///
-  /// `MARTLET_LEAK_COUNT` is the number of requests over all lanes: 100,000 of them are the promise, fewer are made in
-  /// every run.
+  /// `MARTLET_LEAK_COUNT` is the number of requests over all transports. The guarantee covers 100,000 requests; a
+  /// normal run makes fewer.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct LeakTests {
     @Test(arguments: Lane.engines)
     func `answered, redirected, reset and cancelled requests leak no resources`(_ lane: Lane) async throws {
       let count = (Figures.setting("MARTLET_LEAK_COUNT") ?? (Stress.count(2_000, full: 60_000))) / Lane.engines.count
-      // In another process than the client, whose memory and descriptors are to be its own.
+      // The server runs in a different process, so the client's memory and descriptors are counted alone.
       let server = try ByteServer { LeakMix.script($0) }
       defer { server.stop() }
 
@@ -43,11 +43,12 @@
             + "the first \(warm): \(memory.dropFirst().map { ($0 - before.residentBytes) >> 10 }); descriptors "
             + "\(before.descriptors) to \(after.descriptors), threads \(before.threads) to \(after.threads)")
         for wrong in wrong.prefix(10) { Issue.record("\(wrong)") }
-        // Fewer than before is no leak: what was still closing then. Up to all kept connections may be more.
+        // A lower count is not a leak, because some descriptors were still closing before. The count may grow by all
+        // idle connections.
         #expect(after.descriptors - before.descriptors <= 8 + 2)
-        // The lane of URLSession lives on Dispatch too, whose pool grows with the load of the machine, up to 64.
+        // The URLSession transport also uses Dispatch, whose pool grows with the machine's load, up to 64 threads.
         #expect(after.threads - before.threads <= (lane == .curl ? 2 : 64))
-        // The heap finds its shape some time after the warm-up, and in steps: the second half counts.
+        // The heap settles some time after the warm-up, and in steps, so only the second half counts.
         #expect(isSanitized || !Stress.isOn || memory[5] - memory[2] < 3 << 20)
         #expect(client.core.entryCount == 0)
       }
@@ -57,14 +58,14 @@
   }
 
   private enum LeakMix {
-    /// What a client needs when nothing is under way.
+    /// The resources of a client without running requests.
     struct Rest {
       let descriptors: Int
       let threads: Int
       let residentBytes: Int
 
       init(_ client: HTTPClient, _ port: Int) async {
-        // The connections that are kept are all there.
+        // Opens all connections that the client keeps.
         await withTaskGroup(of: Void.self) { group in
           for _ in 0..<64 { group.addTask { _ = try? await client.get("http://127.0.0.1:\(port)/0") } }
         }
@@ -91,7 +92,7 @@
 
     /// Sends requests, 32 at a time.
     ///
-    /// - Returns: What went wrong.
+    /// - Returns: The requests that went wrong.
     static func run(_ numbers: Range<Int>, _ client: HTTPClient, _ port: Int) async -> [String] {
       await withTaskGroup(of: [String].self) { group in
         for worker in 0..<32 {

@@ -6,12 +6,12 @@ import Testing
 
 /// Many requests over real sockets leave nothing behind.
 ///
-/// Each test runs in a process of its own, so that descriptors and memory are those of its requests.
+/// Each test runs in its own process, so all descriptors and memory belong to its requests.
 @Suite(.ownThreads, .needs(.proc), .hangLimit) struct LoadTests {
   #if os(Linux)
     @Test func `requests with random cancellations all end and leak no resources`() async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-        // The parent's descriptors may have been inherited.
+        // The process may have inherited descriptors from its parent.
         let descriptors = ProcessFacts.descriptorCount
         let server = try MockServer { (request: RecordedRequest) in
           if request.path == "/slow" { try? await Task.sleep(for: .milliseconds(15)) }
@@ -28,20 +28,20 @@ import Testing
         #expect(answers.wrong.isEmpty, "\(answers.wrong.first ?? "")")
         #expect(answers.right > count / 3)
         #expect(answers.cancelled > 0)
-        // The transport's thread lets go of a cancelled exchange a little later than its caller.
+        // The transport's thread releases a cancelled exchange slightly later than its caller.
         #expect(await becomes { client.core.entryCount == 0 })
         let totals = client.activity.current.totals
         #expect(totals.started == totals.succeeded + totals.cancelled)
         #expect(totals.failed == 0)
-        // What a failure was about is seen only through the child's standard error.
+        // The parent sees the details of a failure only on the child's standard error.
         let facts =
           "descriptors \(ProcessFacts.descriptorCount), bytes more \(ProcessFacts.residentBytes - memory), \(answers)"
         FileHandle.standardError.write(Data(facts.utf8))
         let areClosed = await server.waitForOpenConnections(atMost: 16, timeout: .seconds(30))
         #expect(areClosed)
-        // Both ends of the pool's connections are in this process.
+        // Both ends of the idle connections are in this process.
         #expect(ProcessFacts.descriptorCount < descriptors + 32 + 24)
-        // The thread sanitizer keeps a history of its own.
+        // The thread sanitizer needs memory for its history.
         #expect(isSanitized || ProcessFacts.residentBytes - memory < 16 << 20)
         server.stop()
       }

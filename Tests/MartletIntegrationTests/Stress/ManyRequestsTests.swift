@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// A thousand requests at once, each suite member in a process of its own.
+  /// A thousand requests at once, with each test in its own process.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct ManyRequestsTests {
     @Test(arguments: Lane.engines)
     func `cancels hundreds of waiting requests together`(_ lane: Lane) async {
@@ -53,7 +53,7 @@
               + "all sockets closed after \(Figures.milliseconds(closed)), \(Figures.milliseconds(worked)) of work")
           #expect(!Stress.isOn || isSanitized || (worked < .seconds(2) && closed < .seconds(5)))
         }
-        // Those of the warm connection, at both ends, are gone too.
+        // Both ends of the warm connection are closed as well.
         #expect(await becomes { ProcessFacts.descriptorCount <= descriptors })
         #expect(await becomes { client.core.entryCount == 0 })
         server.stop()
@@ -69,7 +69,7 @@
         let server = try ByteServer { number in
           let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: \("\(number)".count)\r\n\r\n\(number)".utf8)
           let end: DeliveryPlan.End = number % 10 == 0 ? .close : number % 10 == 1 ? .reset : .keep
-          // Every tenth is cut in two by a reset.
+          // Every tenth response is truncated by a reset.
           return ByteServer.Script(pieces: [number % 10 == 1 ? answer.dropLast() : answer], end: end)
         }
         let client = lane.client {
@@ -95,7 +95,7 @@
         #expect(await becomes { client.core.entryCount == 0 })
         #expect(await becomes { server.connectionCount <= 64 })
         for number in 20..<30 where number % 10 > 1 {
-          // The connections of before the last restart are stale, and its listener may only just be there.
+          // Connections from before the last restart are stale, and the new listener may have only just started.
           var text: String?
           let isAnswered = await becomes {
             do { text = try await client.get(server.url(number), options: .retry(.standard)).text } catch {}
@@ -123,7 +123,7 @@
       return 6
     }
 
-    /// Asks some times, about a third of them cancelled, and counts how each ended.
+    /// Sends some requests, cancels about a third of them, and counts how each one ended.
     static func ask(_ client: HTTPClient, _ server: ByteServer, _ number: Int) async -> [String: Int] {
       var ends: [String: Int] = [:]
       for round in 0..<rounds {

@@ -7,21 +7,22 @@
   @testable import Martlet
   @testable import MartletOutbox
 
-  /// Outboxes whose processes end, one way or the other.
+  /// Outboxes whose processes exit or are killed.
   @Suite(.ownThreads, .hangLimit) struct OutboxProcessTests {
     private static var options: Outbox.Options {
       var options = Outbox.Options()
       (options.initialDelay, options.maximumDelay) = (.milliseconds(5), .milliseconds(50))
-      // Written anew again and again.
+      // A small limit causes frequent compaction.
       options.compactBytes = 4096
       return options
     }
 
     private static let lanes = ["a", "b", "c"]
 
-    /// Submits until it is killed; what is safe is noted in a file of its own.
+    /// Submits until the process is killed, and records the stored requests in a separate file.
     ///
-    /// In every other round it is killed when something is safe, and else at any moment from the opening on.
+    /// In even rounds, the process is killed after the first request is stored; in odd rounds, at any time after
+    /// opening begins.
     private static func submitUntilKilled(_ folder: String, _ port: Int, _ round: Int, after delay: Int) async throws {
       func killSoon() {
         Thread.detachNewThread {
@@ -35,7 +36,7 @@
       let safe = open(folder + "/safe", O_WRONLY | O_CREAT | O_APPEND, 0o600)
       for number in 0..<100_000 {
         let lane = lanes[number % lanes.count]
-        // Some of them with a file of their own.
+        // Some bodies are large enough to be stored in a separate file.
         let text = "\(round).\(number)" + (number % 7 == 0 ? String(repeating: "x", count: 70_000) : "")
         try await outbox.submit(
           .post("http://127.0.0.1:\(port)/", headers: ["X-Lane": lane], body: .text(text)), key: lane)
@@ -77,7 +78,7 @@
       for round in 0..<(kills * 3 / 4) {
         let delay = Int.random(in: 0...(isSanitized ? 400_000 : 40_000), using: &random)
         async let child: Void = Self.submitAndKill(path, port, round, after: delay)
-        // Two at the same time, of which one sends.
+        // Two processes run at the same time, but only one sends.
         async let other: Void = round % 4 == 1 ? Self.submitAndKill(path, port, round + 1000, after: delay / 2) : ()
         if round % 3 == 0 {
           try await Task.sleep(for: .microseconds(Int.random(in: 0...150_000, using: &random)))
@@ -86,7 +87,7 @@
         }
         _ = await (child, other)
       }
-      // What is left is delivered by somebody who lives.
+      // An outbox that is not killed delivers the remaining requests.
       let outbox = try await Lane.curl.client().outbox(at: folder.url.appending(path: "box"), options: Self.options)
       let left = outbox.status.pending
       #expect(await becomes(every: .milliseconds(20)) { outbox.status.pending == 0 })
@@ -105,7 +106,7 @@
         let known = places.compactMap { $0 }
         let promised = Set(safe.filter { $0.hasPrefix(lane) }.map { String($0.dropFirst(2)) })
         #expect(known.count == places.count)
-        // Each once, and in the order of who has submitted it.
+        // Each request was applied once, in the order in which its process submitted it.
         for (round, places) in Dictionary(grouping: known, by: \.round) {
           let isInOrder = zip(places, places.dropFirst()).allSatisfy { $0 < $1 }
           #expect(isInOrder, "\(lane), \(round)")
@@ -113,7 +114,7 @@
         let missing = promised.subtracting(known.map { "\($0.round).\($0.number)" })
         #expect(missing.isEmpty, "\(lane): \(missing.count) of \(promised.count) are missing")
       }
-      // Whole bodies, too.
+      // The bodies are complete as well.
       let isWhole = applied.allSatisfy { item in
         guard let place = Place(item.text) else { return false }
         return item.text.hasSuffix(place.number % 7 == 0 ? "x70000" : "x0")
@@ -149,7 +150,7 @@
         standby = try await Lane.curl.client().outbox(at: box)
         #expect(!standby.status.isSender && standby.status.pending >= 1)
         let own = try await standby.submit(.post(RequestTarget(server.url), body: .text("own")))
-        // The other one learns of it, and sends it.
+        // The other process learns of the request and sends it.
         #expect(await becomes { server.requests.contains { $0.header("Idempotency-Key") == "\"\(own.uuidString)\"" } })
         #expect(!standby.status.isSender)
       }
@@ -205,7 +206,7 @@
         for number in 0..<4 { try await waiting.submit(.post(RequestTarget(url), body: .text("\(number)"))) }
         await waiting.close()
         let size = try Data(contentsOf: box.appending(path: "journal")).count
-        // A record of a delivery has no room any more, not even a byte of it.
+        // The disk has no room for the record of a delivery, not even for one byte.
         FullDiskTests.fill(at: size)
         let outbox = try await Lane.curl.client().outbox(at: box, options: options)
         #expect(await becomes { outbox.status.delivered == 1 })
@@ -257,7 +258,7 @@
         hasEnded.withLock { $0 = true }
       }()
       #expect(await becomes(every: .milliseconds(5)) { server.requests.count == 3 })
-      // It waits for what runs.
+      // The process waits for the running requests.
       try await Task.sleep(for: .milliseconds(300))
       #expect(!hasEnded.withLock { $0 } && server.requests.count == 3)
       isOpen.withLock { $0 = true }
@@ -265,7 +266,7 @@
 
       #expect(server.requests.count == 3)
       let outbox = try await Lane.curl.client().outbox(at: box)
-      // It may have begun.
+      // The next delivery may have begun.
       let status = outbox.status
       #expect(status.pending + status.delivered == 4)
       await outbox.waitUntilIdle()

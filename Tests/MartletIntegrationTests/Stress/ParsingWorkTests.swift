@@ -8,16 +8,18 @@
   @testable import Martlet
   @testable import MartletTool
 
-  /// What reads or prints text of a peer takes a number of steps that grows as the text does, whatever is in it.
+  /// Code that parses or prints a peer's text takes a number of steps that grows with the text's length, whatever it
+  /// contains.
   ///
-  /// `MaskingWorkTests` counts the steps of what masks secrets. Here they are instructions, of what is called as well.
+  /// `MaskingWorkTests` counts the steps of masking secrets. Here, steps are instructions, including those of called
+  /// functions.
   @Suite(.enabled(if: Steps.areCounted, "instructions are counted by .ci/work"), .hangLimit) struct ParsingWorkTests {
-    /// The bytes of a text, and of one that has four times as much.
+    /// The size of a text in bytes, and four times that size.
     private static let sizes = [16 << 10, 64 << 10]
 
     struct Reader: CustomTestStringConvertible, Sendable {
       var testDescription: String
-      /// Each is repeated up to the size.
+      /// The units, each of which is repeated up to the size.
       let units: [String]
       let read: @Sendable (String) -> Void
 
@@ -110,7 +112,7 @@
       Reader("JSON of any shape in a model", json + ["{\"a\":[],", "1.5,\"a\","]) { text in
         struct Wrap: Decodable { var v: JSONValue? }
         for prefix in ["", "[", String(repeating: "[", count: 60)] {
-          // Whole, because a malformed text ends before any value is decoded.
+          // The text must be complete, because a malformed text ends before any value is decoded.
           let elements = text.last == "," ? text + "0" : text
           let whole = prefix + elements + String(repeating: "]", count: prefix.utf8.count)
           for body in [whole, "{\"v\":\(whole)}", "{\"a_b\":\(whole)}"] {
@@ -232,7 +234,7 @@
 
     @Test(arguments: readers.flatMap { reader in reader.units.map { Row(reader: reader, unit: $0) } })
     func `the number of steps grows about linearly with the text`(_ row: Row) {
-      // The first time is not like the others.
+      // The first run differs from all later ones, so it is not counted.
       row.reader.read(Self.text(row.unit, 100))
       let counts = Self.sizes.map { size in
         let text = Self.text(row.unit, size)
@@ -253,7 +255,7 @@
     }
   }
 
-  /// Bytes in pieces of a size.
+  /// Bytes in chunks of a given size.
   private struct Pieces {
     let data: Data
     let size: Int

@@ -8,14 +8,14 @@
 
   /// Servers that announce much and send little.
   @Suite(.stressOnly, .ownThreads, .needs(.proc), .hangLimit) struct PromiseMemoryTests {
-    /// What is announced, and how it is read.
+    /// The announcement and how its body is read.
     enum Promise: String, Codable, CaseIterable {
       case whole
       case stream
       case download
       case segments
       case coded
-      /// The length at the end of gzip (RFC 1952 §2.3.1), which is a lie.
+      /// A false length at the end of a gzip body (RFC 1952 §2.3.1).
       case size
 
       static let bytes = 100 << 20
@@ -83,7 +83,8 @@
           }
         }
         #expect(await server.waitForRequests(count + 1))
-        // What has come is read, and further segments are asked for: nothing tells of the end of that.
+        // The received bytes are read and further segments requested. Nothing reports the end of that, so the test
+        // waits.
         try await Task.sleep(for: .seconds(1))
         let more = (ProcessFacts.residentBytes - resident, ProcessFacts.reservedBytes - reserved)
         for task in tasks { task.cancel() }

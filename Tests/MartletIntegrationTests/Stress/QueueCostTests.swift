@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// What requests cost that wait in a queue, and a queue over sockets.
+  /// The cost of queued requests, and a queue over sockets.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct QueueCostTests {
     @Test func `a queued request uses no thread and less than 2 KiB`() async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -21,7 +21,7 @@
         Figures.record(
           "queue: \(each) bytes for each request that waits, \(ProcessFacts.threadCount - threads) threads more")
         #expect(isSanitized || !Stress.isOn || each < 2048)
-        // Those of the runtime come when it likes.
+        // The runtime may start its own threads at any time.
         #expect(ProcessFacts.threadCount - threads < 16)
         #expect(queue.cancelAll() == count + 2_000)
         #expect(await queue.finish().cancelled == count + 2_000)

@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// Readers that sleep, over HTTP/2: what they cost while others read.
+  /// Readers that sleep, over HTTP/2, and their cost while others read.
   @Suite(.stressOnly, .ownThreads, .needs(.proc), .hangLimit) struct SleepingReaderTests {
     private static var readers: Int { Figures.setting("MARTLET_SLEEPING_READERS") ?? 30 }
 
@@ -19,7 +19,7 @@
         ssl_certificate_key \(identity.key.path);
         location / { root www; add_header X-Connection $connection; }
         """)
-      // Zeros that take no room.
+      // A sparse file takes no disk space.
       let file = try FileHandle(forWritingTo: URL(filePath: nginx.path("www/large")))
       try file.truncate(atOffset: 96 << 20)
       try file.close()
@@ -51,7 +51,7 @@
               }
             }
             _ = await becomes { started.withLock { $0 } == count }
-            // The active ones read for as long as it takes to fill windows: twice 96 MiB, and 100 small ones.
+            // The active readers read until windows are full: two bodies of 96 MiB and 100 small ones.
             for _ in 0..<2 {
               try await client.stream(.get("\(raw: url)/large")) { response in
                 #expect(response.httpVersion == .http2)

@@ -4,11 +4,11 @@
   import TestSupport
   import Testing
 
-  /// Bodies that no memory could hold, to and from nginx.
+  /// Bodies that are too large for memory, to and from nginx.
   @Suite(.stressOnly, .ownThreads, .needs(.proc), .hangLimit) struct TransferMemoryTests {
     private static var megabytes: Int { Figures.setting("MARTLET_TRANSFER_MEGABYTES") ?? (isSanitized ? 64 : 1024) }
 
-    /// Makes a file of zeros that takes no room.
+    /// Creates a file of zeros that takes no disk space.
     private static func makeSparse(_ path: String) throws {
       #expect(FileManager.default.createFile(atPath: path, contents: nil))
       let handle = try FileHandle(forWritingTo: URL(filePath: path))
