@@ -5,11 +5,11 @@
 
   @testable import MartletTesting
 
-  /// A server that plays bytes as they are, and fast: one thread, which reads of a request only its number.
+  /// A fast server that sends bytes unchanged.
   ///
-  /// A request for `/17` gets the script of number 17, and so does one that asks a proxy for `http://a.example/17`, or for a
-  /// tunnel to `a.example:17`. Over TLS each piece is a message of its own. It can be stopped, and started again on the same
-  /// port.
+  /// It has one thread, and reads only the number of a request. A request for `/17` gets script 17. So does a request
+  /// to a proxy for `http://a.example/17` or for a tunnel to `a.example:17`. Over TLS, each chunk is a separate
+  /// message. The server can be stopped and restarted on the same port.
   final class ByteServer: Sendable {
     typealias Script = DeliveryPlan
 
@@ -23,7 +23,7 @@
       let socket: Int32
       let tls: ServerTLS.Connection?
       var received: [UInt8] = []
-      /// What is sent on it, which piece is the next, and when.
+      /// The plan for the connection, the index of the next chunk, and its time.
       var plan: DeliveryPlan?
       var next = 0
       var due: ContinuousClock.Instant?
@@ -41,15 +41,16 @@
     private let reservation: Int32
     private let tls: ServerTLS?
 
-    /// Starts it.
+    /// Starts the server.
     ///
     /// - Parameters:
-    ///   - identity: Who it is; without one it speaks in clear.
-    ///   - script: The answer to the request of a number; called on the server's thread.
-    /// - Throws: ``MockServerError`` if the system refuses a socket, and what is wrong with the identity.
+    ///   - identity: The server's certificate and key; without them, it does not use TLS.
+    ///   - script: The response to the request with a number; called on the server's thread.
+    /// - Throws: ``MockServerError`` if the system refuses a socket, or an error if the identity is invalid.
     init(_ identity: CertificateAuthority.Identity? = nil, _ script: @escaping @Sendable (Int) -> Script) throws {
       tls = try identity.map { try ServerTLS(certificate: $0.certificate, key: $0.key) }
-      // Held without listening: otherwise the port of a stopped server may become the other end of a connection to it.
+      // The port is reserved without listening. Otherwise the port of a stopped server could become the source port of
+      // a connection to it.
       let bound = try Self.bind(0)
       reservation = bound.socket
       port = bound.port
@@ -63,7 +64,7 @@
       Sockets.close(reservation)
     }
 
-    /// The number of connections open now.
+    /// The number of open connections.
     var connectionCount: Int { state.withLock { $0.connectionCount } }
 
     var url: String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
@@ -88,7 +89,7 @@
       thread.start()
     }
 
-    /// Resets all connections; from now on connecting is refused.
+    /// Resets all connections, and refuses new ones from now on.
     func stop() {
       guard state.withLock({ $0.hasThread }) else { return }
       state.withLock { $0.isRunning = false }
@@ -128,7 +129,7 @@
       return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// What runs on the thread.
+    /// The loop on the server's thread.
     private final class Loop: @unchecked Sendable {
       private let listener: Int32
       private let tls: ServerTLS?
@@ -197,9 +198,9 @@
         connections = kept
       }
 
-      /// Takes what has come; a request ends what was sent for the one before it.
+      /// Receives bytes; a new request ends the response to the previous one.
       ///
-      /// - Returns: Whether the connection is still there.
+      /// - Returns: Whether the connection is still open.
       private func receive(_ connection: inout Connection) -> Bool {
         switch Sockets.receive(connection.socket, into: buffer) {
         case .wouldBlock: return true
@@ -225,9 +226,9 @@
         return true
       }
 
-      /// Sends as much as may be sent by now.
+      /// Sends everything that is due.
       ///
-      /// - Returns: Whether the connection is still there.
+      /// - Returns: Whether the connection is still open.
       private func advance(_ connection: inout Connection) -> Bool {
         guard let plan = connection.plan else { return true }
         while connection.next < plan.pieces.count {
@@ -256,13 +257,13 @@
         return false
       }
 
-      /// The number of the request at the beginning of the bytes, all of which it takes, if it is whole.
+      /// Returns the request's number and consumes the bytes if the request is complete.
       private static func takeRequest(_ bytes: inout [UInt8]) -> Int? {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let end = text.utf8.firstRange(of: "\r\n\r\n".utf8) else { return nil }
         let head = text[..<end.lowerBound]
         var length = 0
-        // A field of its own: what is in a cookie comes from a server, which may have sent anything.
+        // Only a real field counts: a cookie comes from a server, which may have sent anything.
         if let field = head.firstRange(of: "\r\nContent-Length: ") {
           length = Int(head[field.upperBound...].prefix { $0.isNumber }) ?? 0
         }
@@ -277,7 +278,7 @@
         sendRaw(connection.tls?.send(bytes) ?? bytes, to: connection.socket)
       }
 
-      /// Waits for room, but for a second at most: the client may have stopped to read, or be gone.
+      /// Waits for buffer space, but at most one second: the client may have stopped reading or disconnected.
       private func sendRaw(_ bytes: [UInt8], to socket: Int32) -> Bool {
         bytes.withUnsafeBytes { bytes in
           var sent = 0

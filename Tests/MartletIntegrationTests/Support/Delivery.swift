@@ -3,7 +3,7 @@
   import Martlet
   import TestSupport
 
-  /// An answer that is sent in a certain way and read in a certain way, and what may come of it.
+  /// A response that is sent and read in a certain way, and its expected result.
   struct Delivery: Sendable {
     typealias Check = @Sendable (Result<DeliveryLine.Answer, any Error>) -> String?
 
@@ -14,31 +14,32 @@
     let name: String
     let number: Int
     let plan: DeliveryPlan
-    /// What is sent if the request comes once more.
+    /// The response if the request is repeated.
     let sequel: DeliveryPlan?
     let reader: DeliveryReader
     let check: Check
 
-    /// The seed of this run, which it shows.
+    /// Returns the seed of this run and records it.
     static func seed(_ name: String) -> UInt64 {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       Figures.record("\(name): MARTLET_FUZZ_SEED=\(seed)")
       return UInt64(bitPattern: Int64(seed))
     }
 
-    /// An answer: its name, its bytes, and whether a response that nobody has asked for may follow them.
+    /// A response: its name, its bytes, and whether an unrequested response may follow them.
     typealias Answer = (name: String, bytes: [UInt8], isFollowed: Bool)
 
-    /// Each of some answers, with a pause at each of its places; without `MARTLET_STRESS=1` some of that at random.
+    /// Returns deliveries of each response with a pause at each position; a random selection without
+    /// `MARTLET_STRESS=1`.
     ///
     /// - Parameters:
-    ///   - answers: The answers.
-    ///   - seed: What is random in it.
-    ///   - end: What follows an answer.
-    ///   - isAskedTwice: Whether the request comes once more, and then gets a good answer.
-    ///   - name: Puts the name of a request into an answer.
-    ///   - check: Says what is wrong with what comes of an answer, if anything is.
-    /// - Returns: What to ``run(_:_:)``.
+    ///   - answers: The responses.
+    ///   - seed: The seed of the random choices.
+    ///   - end: The state of the connection after a response.
+    ///   - isAskedTwice: Whether the request is repeated and then gets a valid response.
+    ///   - name: Inserts a request's name into a response.
+    ///   - check: Returns what is wrong with the result of a response, or `nil`.
+    /// - Returns: The deliveries for ``run(_:_:)``.
     static func all(
       _ answers: [Answer], seed: UInt64, end: DeliveryPlan.End = .close, isAskedTwice: Bool = false,
       name: @escaping ([UInt8], Int) -> [UInt8] = DeliveryLine.named,
@@ -49,7 +50,7 @@
       for answer in answers {
         let named = { (number: Int) in name(answer.bytes, number) }
         func add(_ plan: (Int) -> DeliveryPlan) {
-          // A port, where that is all that a proxy is told.
+          // In a tunnel request, a proxy sees only the port, so the number must be a port.
           let number = all.count + 1
           let reader = DeliveryReader.allCases[Int.random(in: 0..<4, using: &generator)]
           all.append(
@@ -77,14 +78,14 @@
       return all
     }
 
-    /// Carries them out, side by side; after each of them a request for a good answer follows.
+    /// Runs the deliveries concurrently, each followed by a request for a valid response.
     ///
-    /// - Returns: What was wrong.
+    /// - Returns: The problems.
     static func run(_ deliveries: [Delivery], _ client: HTTPClient) async throws -> [String] {
       try await run(deliveries, on: { try DeliveryLine() }, with: { _ in client })
     }
 
-    /// Carries them out on other lines, each with its client.
+    /// Runs the deliveries on other lines, each with its own client.
     static func run(
       _ deliveries: [Delivery], on makeLine: () throws -> DeliveryLine, with makeClient: (DeliveryLine) -> HTTPClient
     ) async throws -> [String] {

@@ -3,18 +3,18 @@
   import Martlet
   import TestSupport
 
-  /// How the body of an answer is read.
+  /// How the body of a response is read.
   enum DeliveryReader: CaseIterable {
     /// As a whole.
     case quick
-    /// Piece by piece.
+    /// Chunk by chunk.
     case streaming
-    /// Piece by piece, with a pause after each of the first ones.
+    /// Chunk by chunk, with a pause after each of the first chunks.
     case sleeping
-    /// Not at all for a while, so that the transfer is paused if there is much.
+    /// After a delay, which pauses the transfer of a large body.
     case paused
 
-    /// Sends a request and reads the answer to its end.
+    /// Sends a request and reads the whole response.
     func read(
       _ request: HTTPRequest, _ client: HTTPClient, _ options: RequestOptions = RequestOptions()
     ) async throws -> DeliveryLine.Answer {
@@ -42,16 +42,16 @@
   /// How a line's client reaches its server.
   enum DeliveryWay: Sendable {
     case direct
-    /// The server is a proxy, and answers for http URLs.
+    /// The server is a proxy that responds to requests for http URLs.
     case proxy
-    /// The server is a proxy, and what is tried are its answers to CONNECT.
+    /// The server is a proxy, and the tests cover its responses to CONNECT.
     case tunnel
   }
 
-  /// A server of its own for requests that are made one after the other, each after all bytes of the answer before it.
+  /// A dedicated server for sequential requests, each sent after all bytes of the previous response.
   ///
-  /// Only then it is sure which request an answer belongs to: what comes on a connection after the next request was sent is
-  /// that one's answer, for all that anybody can tell.
+  /// Only then is it certain which request a response belongs to. Bytes that arrive after the next request was sent
+  /// cannot be distinguished from its response.
   final class DeliveryLine: Sendable {
     struct Answer: Sendable {
       var status: Int
@@ -59,20 +59,20 @@
       var body: Data
     }
 
-    /// The field in which an answer carries the name of its request.
+    /// The field that contains the name of the response's request.
     static let field = "X-Number"
 
-    /// For what is right, however busy the machine is.
+    /// The options for valid responses, however busy the machine is.
     static let patient = RequestOptions.timeout(idle: .seconds(50))
 
     private struct State {
-      /// What is left of the plans for a request: one for each time that it is to come.
+      /// The remaining plans for a request, one for each time it should arrive.
       var plans: [Int: [DeliveryPlan]] = [:]
       var asked: Set<Int> = []
       var repeated = 0
     }
 
-    /// The number of the first request for a good answer.
+    /// The number of the first request for a valid response.
     static let firstNext = 1 << 40
 
     private let state: Shared<State>
@@ -87,7 +87,7 @@
           let isFirst = state.asked.insert(number).inserted
           guard let plan = state.plans[number]?.first else {
             if !isFirst { state.repeated += 1 }
-            // On a busy machine the client may have given up before its request is read.
+            // On a busy machine, the client may have timed out before the server reads its request.
             return DeliveryPlan(pieces: [], end: .reset)
           }
           state.plans[number]?.removeFirst()
@@ -97,7 +97,7 @@
       self.state = state
     }
 
-    /// What the line's client has for a proxy.
+    /// The proxy settings of the line's client.
     var proxy: ProxySettings {
       switch way {
       case .direct: .direct
@@ -113,17 +113,17 @@
       }
     }
 
-    /// How many requests came more often than they were to.
+    /// The number of requests that arrived more often than planned.
     var repeatedCount: Int { state.withLock { $0.repeated } }
 
-    /// The name of a request in its answers, which nobody guesses.
+    /// Returns the request's name in its responses, which cannot be guessed.
     static func name(_ number: Int) -> String {
       var generator = SeededGenerator(seed: UInt64(bitPattern: Int64(number)) &+ 0x5EED)
       let text = String(generator.next(), radix: 16)
       return String(repeating: "0", count: 16 - text.count) + text
     }
 
-    /// Adds the name of a request to each head in some bytes.
+    /// Adds the name of a request to each head in the bytes.
     static func named(_ bytes: [UInt8], _ number: Int) -> [UInt8] {
       let line = Array("\(field): \(name(number))\r\n".utf8)
       let start = Array("HTTP/1.".utf8)
@@ -143,9 +143,9 @@
       return result
     }
 
-    /// Asks for an answer, and if `waits`, waits until all of it was sent.
+    /// Requests a response and, if `waits`, waits until all of it has been sent.
     ///
-    /// The sequel is the answer to the same request if it comes once more, as it does after a 407.
+    /// `sequel` is the response if the same request is repeated, as after a 407.
     func ask(
       _ number: Int, _ plan: DeliveryPlan, then sequel: DeliveryPlan? = nil, method: HTTPMethod = .get,
       _ reader: DeliveryReader, _ client: HTTPClient, options: RequestOptions = RequestOptions(), waits: Bool = true
@@ -166,18 +166,18 @@
       return result
     }
 
-    /// A good answer.
+    /// Returns a valid response.
     static func good(_ number: Int) -> DeliveryPlan {
       let name = name(number)
       let bytes = Array("HTTP/1.1 200 OK\r\n\(field): \(name)\r\nContent-Length: 16\r\n\r\n\(name)".utf8)
       return DeliveryPlan(pieces: [bytes], end: .keep)
     }
 
-    /// Asks for a good answer, after an answer that has ended in some way.
+    /// Requests a valid response after a response that ended in a certain way.
     ///
-    /// Of a connection that the server has closed a busy machine may not have told the client yet.
+    /// On a busy machine, the client may not know yet that the server has closed the connection.
     ///
-    /// - Returns: What is wrong with what came, if anything is.
+    /// - Returns: The problem, or `nil`.
     func askWell(_ number: Int, _ client: HTTPClient, after end: DeliveryPlan.End) async -> String? {
       let name = Self.name(number)
       let options = end == .keep ? Self.patient : Self.patient.retry(.standard)

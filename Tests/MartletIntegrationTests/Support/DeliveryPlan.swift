@@ -1,40 +1,40 @@
 #if os(Linux)
   import TestSupport
 
-  /// How a server sends the bytes of an answer: in which pieces, with which pauses, and what comes after them.
+  /// How a server sends a response: the chunks, the pauses, and the end of the connection.
   struct DeliveryPlan: Sendable {
-    /// How a connection goes on after an answer.
+    /// The state of the connection after a response.
     enum End: Sendable {
       case close
       case reset
-      /// It stays open until the client closes it.
+      /// The connection stays open until the client closes it.
       case keep
     }
 
-    /// A place in the bytes where the server waits.
+    /// A position in the bytes where the server pauses.
     struct Cut: Sendable {
       var offset: Int
       var pause: Duration
     }
 
-    /// The pauses that are tried: another write, another turn of the client's loop, and long after both.
+    /// The pauses to try: a separate write, another turn of the client's loop, and long after both.
     static let pauses: [Duration] = [.zero, .milliseconds(5), .milliseconds(100)]
 
-    /// Sent one after the other, with a moment in between.
+    /// The chunks, which are sent one after another with a short delay in between.
     var pieces: [[UInt8]]
-    /// How long the server waits after each piece, the last one included; not at all after those that it has none for.
+    /// The pause after each chunk, including the last one; chunks without an entry have none.
     var pauses: [Duration] = []
     var end: End
-    /// Whether the rest is sent even if the next request arrives on the connection before; that request is not answered.
+    /// Whether the rest is sent even if the next request arrives first; that request gets no response.
     var outlivesRequests = false
-    /// Called when nothing will be sent any more, because everything was, or the client has gone.
+    /// Called when nothing more will be sent, because everything was sent or the client has disconnected.
     var onEnd: (@Sendable () -> Void)?
 
     init(pieces: [[UInt8]], pauses: [Duration] = [], end: End) {
       (self.pieces, self.pauses, self.end) = (pieces, pauses, end)
     }
 
-    /// Cuts bytes at places, in any order; those outside of the bytes do not count.
+    /// Splits bytes at positions, in any order; positions outside the bytes are ignored.
     init(_ bytes: [UInt8], cuts: [Cut], end: End) {
       self.init(pieces: [], end: end)
       var start = 0
@@ -46,13 +46,13 @@
       if start < bytes.count { pieces.append(Array(bytes[start...])) }
     }
 
-    /// A plan for each place of a response, and one for all of them, with one pause.
+    /// Returns a plan for each position in a response, and one for all of them, with one pause.
     static func all(_ bytes: [UInt8], pause: Duration, end: End) -> [DeliveryPlan] {
       let cuts = places(in: bytes).map { Cut(offset: $0, pause: pause) }
       return cuts.map { DeliveryPlan(bytes, cuts: [$0], end: end) } + [DeliveryPlan(bytes, cuts: cuts, end: end)]
     }
 
-    /// Cuts a response at one to three of its places, or at random, mostly with short pauses.
+    /// Splits a response at one to three of its positions or at random, mostly with short pauses.
     static func random(_ bytes: [UInt8], end: End, using generator: inout SeededGenerator) -> DeliveryPlan {
       let places = places(in: bytes)
       let cuts = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
@@ -69,13 +69,13 @@
       return DeliveryPlan(bytes, cuts: cuts, end: end)
     }
 
-    /// Waits after the last byte.
+    /// Pauses after the last byte.
     mutating func rest(_ pause: Duration) {
       pauses += [Duration](repeating: .zero, count: max(0, pieces.count - pauses.count))
       if !pauses.isEmpty { pauses[pauses.count - 1] = pause }
     }
 
-    /// The same, and after it and a pause another response that nobody has asked for.
+    /// Returns this plan, followed by a pause and an unrequested response.
     func followed(by stray: [UInt8], after pause: Duration) -> DeliveryPlan {
       var plan = self
       plan.rest(pause)
@@ -83,7 +83,7 @@
       return plan
     }
 
-    /// Everything that is needed to play it again by hand.
+    /// Everything needed to replay the plan by hand.
     var description: String {
       let texts = pieces.enumerated().map { index, piece in
         let pause = index < pauses.count && pauses[index] > .zero ? " \(pauses[index])" : ""
@@ -92,10 +92,11 @@
       return "\(texts.joined(separator: " | ")), then \(end)"
     }
 
-    // MARK: Places
+    // MARK: Positions
 
-    /// Where a pause in a response may be noticed: after the status line and in it, in a field, between CR and LF, after
-    /// the head; in the size of a chunk, in a chunk and after it, around the last one, in trailers; before the end.
+    /// Returns the positions where a pause may have an effect: in and after the status line, in a field, between CR and
+    /// LF, and after the head; in a chunk size, in and after a chunk, around the last chunk, and in trailers; and
+    /// before the end.
     static func places(in bytes: [UInt8]) -> [Int] {
       var scan = Scan(bytes)
       scan.head()
@@ -116,7 +117,7 @@
 
       mutating func add(_ offsets: Int...) { places += offsets }
 
-      /// The place of the next CR that an LF follows.
+      /// Returns the index of the next CR that is followed by an LF.
       private func lineEnd(from start: Int) -> Int? {
         var index = start
         while index + 1 < bytes.count {
@@ -132,7 +133,7 @@
           if end == position {
             add(end, end + 1, end + 2)
             position = end + 2
-            // After an interim response the next one begins.
+            // After an interim response, the next head begins.
             guard bytes[position...].starts(with: Self.statusLine) else { return }
             number = 0
             continue

@@ -4,11 +4,11 @@
   import TestSupport
   import Testing
 
-  /// What came of one body, and when.
+  /// The bytes of a body and when they arrived.
   final class Flow: Sendable {
     private struct Arrival {
       var time: ContinuousClock.Instant
-      /// All bytes up to then.
+      /// The number of bytes up to this time.
       var total: Int
     }
 
@@ -18,10 +18,10 @@
     var start: ContinuousClock.Instant? { arrivals.withLock { $0.first?.time } }
     var end: ContinuousClock.Instant? { arrivals.withLock { $0.last?.time } }
 
-    /// Bytes per second, from the first piece, which took no time that is known, to the last one.
+    /// The bytes per second from the first chunk, whose duration is unknown, to the last one.
     var rate: Double { Self.rate(of: [self]) }
 
-    /// The rate of several together.
+    /// Returns the combined rate of several flows.
     static func rate(of flows: [Flow]) -> Double {
       guard let start = flows.compactMap(\.start).min(), let end = flows.compactMap(\.end).max(), start < end else {
         return 0
@@ -30,7 +30,7 @@
       return Double(bytes) / ((end - start) / .seconds(1))
     }
 
-    /// The bytes that came after one instant, up to another one.
+    /// Returns the number of bytes that arrived after one instant, up to another one.
     func bytes(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) -> Int {
       arrivals.withLock { arrivals in
         let before = arrivals.last { $0.time <= start }?.total ?? 0
@@ -49,16 +49,16 @@
     }
   }
 
-  /// How exact a limit has to be.
+  /// The required accuracy of a limit.
   enum Pace {
-    /// Expects a rate: never more than 15 % above a limit, and no less than 15 % below it.
+    /// Expects a rate: at most 15 % above a limit and at most 15 % below it.
     ///
-    /// A crowded machine may make it slower, so that is measured up to three times.
+    /// A busy machine may reduce the rate, so it is measured up to three times.
     ///
     /// - Parameters:
-    ///   - limit: Bytes per second.
-    ///   - location: Who asks.
-    ///   - measure: Finds the rate once.
+    ///   - limit: The bytes per second.
+    ///   - location: The location of the call.
+    ///   - measure: Measures the rate once.
     static func expect(
       _ limit: Int, at location: SourceLocation = #_sourceLocation, _ measure: () async throws -> Double
     ) async rethrows {
@@ -72,7 +72,7 @@
       Issue.record("\(rates) bytes per second, with a limit of \(limit)", sourceLocation: location)
     }
 
-    /// How many seconds something takes.
+    /// Returns how many seconds the closure takes.
     static func seconds(_ body: () async throws -> Void) async rethrows -> Double {
       let start = ContinuousClock.now
       try await body()

@@ -6,14 +6,14 @@ extension TestProgram {
   static let python = TestProgram("python3")
 }
 
-/// Two parsers of forms that are not ours: those of Werkzeug and python-multipart.
+/// Two third-party form parsers: those of Werkzeug and python-multipart.
 enum FormParsers {
-  /// One part as a parser has read it.
+  /// A part as a parser has read it.
   struct Part: Codable, Hashable, Sendable {
     var name: String
     var filename: String?
     var type: String?
-    /// In base 64.
+    /// The value in base 64.
     var value: Data
   }
 
@@ -22,7 +22,7 @@ enum FormParsers {
     var multipart: [Part]
   }
 
-  /// Why they cannot be asked here, or `nil`.
+  /// The reason the parsers cannot run here, or `nil`.
   static let problem: String? = {
     let places = ["/usr/lib/python3/dist-packages", "/usr/local/lib/python3/dist-packages"]
     let isThere = ["werkzeug", "multipart"].allSatisfy { name in
@@ -31,11 +31,11 @@ enum FormParsers {
     return isThere ? nil : "python3-werkzeug or python3-multipart is not installed"
   }()
 
-  /// Has both read bodies.
+  /// Lets both parsers read bodies.
   ///
-  /// - Parameter bodies: Content types and bytes.
-  /// - Returns: What they found in each.
-  /// - Throws: If one of them finds something wrong.
+  /// - Parameter bodies: The content types and bytes.
+  /// - Returns: The parts found in each body.
+  /// - Throws: An error if a parser rejects a body.
   static func read(_ bodies: [(type: String, data: Data)]) async throws -> [Reading] {
     let folder = try TemporaryFolder()
     for (number, body) in bodies.enumerated() {
@@ -123,6 +123,6 @@ enum FormParsers {
 }
 
 extension Trait where Self == Needs {
-  /// The test is skipped where Python or one of the parsers is missing, but not in CI.
+  /// Skips the test if Python or one of the parsers is missing, except in CI.
   static var needsFormParsers: Needs { .needs(.python, problem: FormParsers.problem) }
 }

@@ -4,7 +4,7 @@
   @testable import Martlet
 
   extension HTTPClient {
-    /// Whether the thread of the client's engine runs.
+    /// Whether the client's engine thread is running.
     nonisolated func hasEngineThread() throws -> Bool { try #require(core.settings.transport as? CurlLoader).hasThread }
   }
 #endif

@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 extension Trait where Self == TimeLimitTrait {
-  /// The one limit of a test, which is there against hanging: no test depends on how fast a machine is.
+  /// The only limit of a test, which prevents hanging; no test depends on the speed of the machine.
   static var hangLimit: TimeLimitTrait {
     _ = slowMachine
     return .timeLimit(.minutes(isSanitized ? 20 : Stress.isOn ? 10 : 1))
   }
 }
 
-/// The limits of clients that set none, above those of the tests.
+/// Under the sanitizer, raises the clients' default limits above those of the tests.
 private let slowMachine: Void = {
   guard isSanitized else { return }
   HTTPClient.Configuration.default.timeout = TimeoutPolicy(
@@ -18,6 +18,6 @@ private let slowMachine: Void = {
 }()
 
 extension Trait where Self == ConditionTrait {
-  /// The test measures, or takes long: it runs with `MARTLET_STRESS=1` only.
+  /// Runs the test only with `MARTLET_STRESS=1`, because the test measures something or is slow.
   static var stressOnly: ConditionTrait { .enabled(if: Stress.isOn, "MARTLET_STRESS=1 is not set") }
 }

@@ -1,18 +1,19 @@
 @testable import MartletTesting
 
-/// The port of a server that has stopped, held without listening: connecting is refused, and a system gives it to nobody
-/// else.
+/// The port of a stopped server, reserved without listening.
+///
+/// Connections to it are refused, and the system does not assign the port again.
 final class HeldPort: Sendable {
   private let socket: Int32?
 
-  /// Holds it until the end of the object, unless the system itself keeps it for connections that have just ended.
+  /// Reserves the port for the object's lifetime, unless the system still holds it for recently closed connections.
   init(_ port: Int) { socket = try? Sockets.bindToLoopback(port).socket }
 
   deinit { if let socket { Sockets.close(socket) } }
 }
 
 extension MockServer {
-  /// Stops, and holds the port from then on.
+  /// Stops the server and reserves its port.
   func stopAndHoldPort() -> HeldPort {
     stop()
     return HeldPort(port)

@@ -10,53 +10,53 @@ import TestSupport
   import Musl
 #endif
 
-/// Something that most machines have, and that some tests need.
+/// A feature that most machines have and that some tests require.
 struct HostFact: Sendable {
-  /// A loopback address of IPv6.
+  /// An IPv6 loopback address.
   static let ipv6 = HostFact("there is no [::1]") { canBind("::1") }
-  /// More addresses of the loopback interface than 127.0.0.1.
+  /// Other addresses of the loopback interface than 127.0.0.1.
   static let loopbackAliases = HostFact("there is no 127.0.0.2") { canBind("127.0.0.2") }
-  /// A resolver that knows of no name under `invalid` (RFC 6761 §6.4), and says so within some seconds.
+  /// A resolver that reports names under `invalid` as unknown (RFC 6761 §6.4) within some seconds.
   static let unknownNames = HostFact("names that do not exist are not said to be unknown") { missesUnknownName }
-  /// The library that the engine's TLS comes from, in a version that tests know.
+  /// The library behind the engine's TLS, in a version that the tests support.
   static let openSSL = HostFact("there is no libcrypto of OpenSSL 1.1 or 3") { openSSLImage != nil }
-  /// A libcurl that speaks HTTP/2.
+  /// A libcurl that supports HTTP/2.
   static let http2 = HostFact("the system's libcurl is asked for no HTTP/2") {
     HTTPClient().diagnostics.httpVersions.contains("2")
   }
-  /// A libcurl that reports its requests before it sends them: it may send a `POST` on a reused connection.
+  /// A libcurl that reports its requests before it sends them, so it may send a `POST` on a reused connection.
   static let reportedRequests = HostFact("before libcurl 7.80, a POST gets a new connection") { libcurl >= [7, 80] }
-  /// A libcurl whose own descriptors can be kept from children.
+  /// A libcurl whose descriptors can be kept from child processes.
   static let ownDescriptors = HostFact("children inherit some descriptors of libcurl before 7.88 and of 8.5") {
     libcurl >= [7, 88] && libcurl < [8, 5] || libcurl >= [8, 8]
   }
-  /// A libcurl that sends a request head of any size.
+  /// A libcurl that sends request heads of any size.
   static let largeHeads = HostFact("libcurl 8.5.0 does not send large request heads") { libcurl != [8, 5, 0] }
-  /// A libcurl with a thread for each lookup, whose end can be seen.
+  /// A libcurl with one thread for each lookup, whose end can be observed.
   static let countedLookups = HostFact("lookups of libcurl 8.5 and of 8.20 or newer cannot be counted") {
     libcurl < [8, 20] && libcurl != [8, 5, 0]
   }
-  /// The libcurl with which the faults of the system's loader were documented.
+  /// The libcurl version with which the faults of the system's loader were documented.
   static let documentedLoader = HostFact("the system's loader was examined with libcurl 7.88") {
     libcurl.starts(with: [7, 88])
   }
-  /// A libcurl through which the TLS of an https proxy can be seen.
+  /// A libcurl that exposes the TLS connection to an https proxy.
   static let visibleProxyTLS = HostFact(
     "from libcurl 8.15 on, and without OpenSSL, requests through https proxies get a connection each"
   ) {
     libcurl < [8, 15] && curlWithOpenSSL.holds
   }
-  /// A libcurl that reads a chunked body although `Content-Length` is 0.
+  /// A libcurl that reads a chunked body even if `Content-Length` is 0.
   static let chunksDespiteLength = HostFact("libcurl from 8.10 on reads no chunks if Content-Length is 0") {
     libcurl < [8, 10]
   }
-  /// A libcurl whose log shows chunked bodies as they come.
+  /// A libcurl whose log shows chunked bodies as they arrive.
   static let rawChunks = HostFact("libcurl 8.5.0 does not show malformed chunk sizes") { libcurl != [8, 5, 0] }
-  /// A libcurl that reuses a connection on which a TLS message waits.
+  /// A libcurl that reuses a connection with an unread TLS message.
   static let reusesReadable = HostFact("libcurl from 8.0 on may drop a connection on which a TLS message waits") {
     libcurl < [8, 0]
   }
-  /// A libcurl that refuses a Unix socket whose queue is full.
+  /// A libcurl that fails at once if a Unix socket's queue is full.
   static let refusesFullQueues = HostFact("libcurl before 7.88 may wait for room in the queue of a Unix socket") {
     libcurl >= [7, 88]
   }
@@ -64,16 +64,16 @@ struct HostFact: Sendable {
   static let curlWithOpenSSL = HostFact("the system's libcurl does not use OpenSSL") {
     HTTPClient().diagnostics.tlsLibrary?.hasPrefix("OpenSSL/") == true
   }
-  /// What Linux tells of a process.
+  /// The information that Linux provides on a process.
   static let proc = HostFact("there is no /proc") { FileManager.default.fileExists(atPath: "/proc/self/fd") }
 
-  /// The rights to give files to another user.
+  /// The right to give files to another user.
   static let root = HostFact("the tests may not give files to another user") {
     guard let folder = try? TemporaryFolder() else { return false }
     return geteuid() == 0 && chown(folder.url.path, 65_534, 65_534) == 0
   }
 
-  /// Terminals for programs that want one.
+  /// Pseudo terminals for programs that require one.
   static let pseudoTerminals = HostFact("there are no pseudo terminals") {
     let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY)
     guard descriptor >= 0 else { return false }
@@ -101,7 +101,7 @@ struct HostFact: Sendable {
   let missing: String
   private let check: @Sendable () -> Bool
 
-  /// Whether the machine has it; nothing is there with `MARTLET_BARE=1`.
+  /// Whether the machine provides the feature; always false with `MARTLET_BARE=1`.
   var holds: Bool { !Self.isBare && check() }
 
   private init(_ missing: String, _ check: @escaping @Sendable () -> Bool) {
@@ -109,7 +109,7 @@ struct HostFact: Sendable {
     self.check = check
   }
 
-  /// Looks once.
+  /// Whether the resolver reports an unknown name; checked once.
   private static let missesUnknownName: Bool = {
     let isUnknown = Shared(false)
     let end = DispatchSemaphore(value: 0)
@@ -123,7 +123,7 @@ struct HostFact: Sendable {
     return end.wait(timeout: .now() + 5) == .success && isUnknown.value
   }()
 
-  /// The library, opened.
+  /// The loaded OpenSSL library.
   static var openSSLImage: UnsafeMutableRawPointer? {
     dlopen("libcrypto.so.3", RTLD_NOW) ?? dlopen("libcrypto.so.1.1", RTLD_NOW)
   }

@@ -2,7 +2,7 @@ import Martlet
 import MartletTesting
 
 extension Task where Failure == any Error {
-  /// Its value; it is cancelled with whoever waits for that, so that a test which is given up ends.
+  /// The task's value; cancelling the wait cancels the task, so an abandoned test ends.
   var joined: Success {
     get async throws {
       try await withTaskCancellationHandler {
@@ -15,11 +15,11 @@ extension Task where Failure == any Error {
 }
 
 extension TestClock {
-  /// Lets a time pass, again and again, until a task has ended.
+  /// Advances the clock repeatedly until a task has ended.
   ///
-  /// Once may be too early: somebody may be about to count from then on.
+  /// A single advance may be too early, because a timer may be about to start.
   ///
-  /// - Returns: What the task ends with.
+  /// - Returns: The result of the task.
   func pass<Success: Sendable>(
     _ duration: Swift.Duration, until task: Task<Success, any Error>
   ) async -> Result<Success, any Error> {

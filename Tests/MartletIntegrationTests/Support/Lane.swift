@@ -3,14 +3,14 @@
   import TestSupport
   import Testing
 
-  /// A transport on Martlet's own engine, which has to bear whatever comes.
+  /// A transport on Martlet's own engine, which must withstand whatever a peer sends.
   enum Lane: String, Codable, Sendable, CustomTestStringConvertible {
     case curl
     #if URLSession
       case urlSession
     #endif
 
-    /// The lanes that tests of the engine run over: this is the one place to add one.
+    /// The transports that tests of the engine cover. To add a transport, change only this list.
     #if URLSession
       static let engines: [Lane] = [.curl, .urlSession]
     #else
@@ -26,7 +26,7 @@
       }
     }
 
-    /// A client that repeats nothing, follows nothing, keeps nothing and accepts every status.
+    /// Returns a client without retries, redirects or a cache that accepts every status.
     func client(
       _ settings: ClientSetting..., change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
     ) -> HTTPClient {
@@ -35,7 +35,7 @@
         $0.retry = .off
         $0.redirects = .off
         $0.accepts = .any
-        // A file that has grown old on a slow machine would be served from memory.
+        // On a slow machine, a file may become old enough to be served from memory.
         $0.cache = .off
         for setting in settings { setting.apply(&$0) }
         change(&$0)

@@ -1,7 +1,7 @@
 import MartletTesting
 import TestSupport
 
-/// The waits of a server with the limit that ``becomes(within:every:_:)`` has: it is there against hanging only.
+/// The server's waits with the limit of ``becomes(within:every:_:)``, which only prevents hanging.
 extension MockServer {
   func waitForRequests(_ count: Int) async -> Bool { await waitForRequests(count, timeout: hangPatience) }
 

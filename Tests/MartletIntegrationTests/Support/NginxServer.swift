@@ -4,20 +4,20 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// nginx as one process, with every file of its own in a temporary folder, which is its root.
+/// nginx as one process, with all of its files in a temporary folder, which is its root.
 struct NginxServer: Sendable {
   let url: String
   private let process: ToolProcess
   private let folder: TemporaryFolder
 
-  /// Starts it on a free port.
+  /// Starts nginx on a free port.
   ///
   /// - Parameters:
-  ///   - listening: What stands behind the port in `listen`, such as `ssl`.
+  ///   - listening: The parameters after the port in `listen`, such as `ssl`.
   ///   - files: The files in its folder, by path.
-  ///   - canReload: Whether a process of its own serves, which ``reload()`` replaces; then ``stop()`` has to be called.
-  ///   - directives: What else stands in its `server`.
-  /// - Throws: What fails in the test, if it does not start.
+  ///   - canReload: Whether a worker process serves, which ``reload()`` replaces; if so, ``stop()`` must be called.
+  ///   - directives: Further directives for its `server` block.
+  /// - Throws: A test failure if nginx does not start.
   init(
     listening: String = "", files: [String: String] = [:], canReload: Bool = false, _ directives: String...
   ) async throws {
@@ -51,7 +51,7 @@ struct NginxServer: Sendable {
         "-p", path, "-e", folder.path("error.log"), "-c", folder.path("nginx.conf"),
       ])
     } isReady: { process, _ in
-      // The file is written when the port is open.
+      // nginx writes this file when the port is open.
       await becomes(every: .milliseconds(10)) { folder.names.contains("nginx.pid") || !process.isRunning }
         && process.isRunning
     }
@@ -59,20 +59,22 @@ struct NginxServer: Sendable {
     url = "\(listening.hasPrefix("ssl") ? "https" : "http")://127.0.0.1:\(running.port)"
   }
 
-  /// Has another process serve what comes from now on; the one that did ends its connections as they come to rest.
+  /// Starts a new worker process for new connections; the old one closes its connections as they become idle.
   func reload() { process.send(SIGHUP) }
 
-  /// Ends it with its processes.
+  /// Stops nginx with its processes.
   func stop() async {
     process.send(SIGTERM)
     _ = await becomes { !process.isRunning }
   }
 
-  /// The path of a file in its folder.
+  /// Returns the path of a file in the server's folder.
   func path(_ name: String) -> String { folder.path(name) }
 
-  /// Starts it with TLS: its answers tell about their connection: `X-Connection` has its number, `X-Reused` is `r` if
-  /// its session was resumed, `X-Client` the subject of the client's certificate.
+  /// Starts nginx with TLS.
+  ///
+  /// Responses describe their connection: `X-Connection` contains its number, `X-Reused` is `r` if its session was
+  /// resumed, and `X-Client` contains the subject of the client's certificate.
   init(
     _ identity: CertificateAuthority.Identity, isHTTP2: Bool = false, canReload: Bool = false, _ directives: String...
   ) async throws {
@@ -89,7 +91,7 @@ struct NginxServer: Sendable {
       """)
   }
 
-  /// Starts it with a `/file.txt` for ada, whose password is `s3cret ü`.
+  /// Starts nginx with a `/file.txt` for ada, whose password is `s3cret ü`.
   static func basic() async throws -> NginxServer {
     try await NginxServer(
       files: ["users": "ada:{PLAIN}s3cret \u{FC}\n", "www/file.txt": "served by nginx\n"],

@@ -1,6 +1,6 @@
 @testable import Martlet
 
-/// A transport that a closure makes for the settings of a client.
+/// A transport that a closure makes from the client's settings.
 struct PreparedTransport: Transport {
   private let prepare: @Sendable (TransportSettings) -> any Transport
 
@@ -15,7 +15,7 @@ struct PreparedTransport: Transport {
 
 #if canImport(Darwin) || URLSession
   extension Transport where Self == PreparedTransport {
-    /// The system's loader, whatever `.urlSession` stands for.
+    /// The system's loader, whatever `.urlSession` selects.
     static var systemLoader: PreparedTransport { PreparedTransport { URLSessionLoader($0) } }
   }
 #endif

@@ -8,21 +8,21 @@ extension TestProgram {
   static let redis = TestProgram("redis-server")
 }
 
-/// redis-server as one process that writes nothing to a disk; it is killed with its last reference.
+/// redis-server as one process without persistence, which is killed with its last reference.
 struct RedisServer {
   let port: Int
-  /// A connection of the test's own.
+  /// The test's own connection.
   let connection: RedisConnection
   private let process: ToolProcess
   private let folder: TemporaryFolder
 
-  /// Starts it on a free port.
+  /// Starts Redis on a free port.
   ///
-  /// - Throws: What fails in the test, if it does not start.
+  /// - Throws: A test failure if Redis does not start.
   init() async throws {
     folder = try TemporaryFolder()
     var output = ""
-    // Somebody may take a port between its choice and its use.
+    // Another process may take a port between its choice and its use.
     for _ in 0..<3 {
       let port = try MockServer.refusedPort()
       let process = try TestProgram.redis.start([
@@ -45,10 +45,10 @@ struct RedisServer {
     let output: String
   }
 
-  /// A store over a connection of its own, as another machine has one.
+  /// A store with its own connection, as on another machine.
   var store: RedisStore { RedisStore(port: port, patience: .seconds(50)) }
 
-  /// The names of all that is there.
+  /// The names of all stored keys.
   var keys: [String] {
     get async throws {
       guard case .list(let keys) = try await connection.command("KEYS", "*") else { throw RedisError.malformed }
@@ -56,12 +56,12 @@ struct RedisServer {
     }
   }
 
-  /// Ends it and waits for that.
+  /// Kills Redis and waits for its end.
   func stop() async throws {
     process.send(SIGKILL)
     _ = try await process.end()
   }
 
-  /// Lets it hang; it takes connections still, but answers nothing.
+  /// Stops Redis, which still accepts connections but does not respond.
   func hang() { process.send(SIGSTOP) }
 }

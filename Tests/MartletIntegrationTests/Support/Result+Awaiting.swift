@@ -1,5 +1,5 @@
 extension Result where Failure == any Error {
-  /// What a body leads to.
+  /// Captures the outcome of a closure.
   init(_ body: () async throws -> Success) async {
     do { self = .success(try await body()) } catch { self = .failure(error) }
   }

@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A relay that delays the bytes of both directions, as a long path does.
+/// A relay that delays the bytes in both directions, as a long path does.
 struct SlowPath {
   /// The server's URL, with the relay's port.
   let url: String
   private let process: ToolProcess
 
-  /// Starts it on a free port.
+  /// Starts the relay on a free port.
   ///
-  /// - Throws: What fails in the test, if it does not start.
+  /// - Throws: A test failure if the relay does not start.
   init(to server: String, milliseconds: Int) async throws {
     let target = try #require(URL(string: server))
     let port = try #require(target.port)

@@ -4,27 +4,28 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// A server that reads the body of one request at 10 kB/s for six seconds, then the rest at once, and answers with its
-/// length; or that reads no body at all.
+/// A server that reads a request body slowly, or not at all.
+///
+/// It reads the body of one request at 10 kB/s for six seconds and the rest at once, and responds with the length.
 struct SlowReader {
   enum Version: String, CaseIterable {
     case http1
     case http2
   }
 
-  /// Why it cannot be had here, or `nil`.
+  /// The reason the server cannot run here, or `nil`.
   static let problem = PythonPackage.problem("h2")
 
   let target: RequestTarget
   private let process: ToolProcess
 
-  /// Starts it on a free port.
+  /// Starts the server on a free port.
   ///
   /// - Parameters:
-  ///   - version: What it speaks.
+  ///   - version: The HTTP version.
   ///   - isDeaf: Whether it reads no body.
-  ///   - identity: Who it is; without one it speaks in clear.
-  /// - Throws: What fails in the test, if it does not start.
+  ///   - identity: The server's certificate and key; without them, it does not use TLS.
+  /// - Throws: A test failure if the server does not start.
   init(_ version: Version, isDeaf: Bool = false, _ identity: CertificateAuthority.Identity? = nil) async throws {
     let files = identity.map { [$0.certificate.path, $0.key.path] } ?? []
     let process = try TestProgram.python.start(

@@ -2,7 +2,7 @@
   import Foundation
   import Testing
 
-  /// Makes a pair of sockets that children of the process inherit, as libcurl does.
+  /// Makes a pair of sockets that child processes inherit, as libcurl does.
   func makeSocketPair() throws -> [CInt] {
     #if canImport(Glibc)
       let stream = CInt(SOCK_STREAM.rawValue)

@@ -6,14 +6,15 @@
   @testable import MartletBase
   @testable import MartletTesting
 
-  /// A server of one connection at a time whose every step a test decides: for what happens in an order, and not at a
-  /// time.
+  /// A server with one connection at a time, whose every step the test controls.
+  ///
+  /// It is for events that depend on an order rather than on a time.
   final class SteppedServer: Sendable {
     struct Ended: Error {}
 
     private struct State {
       var connection: Int32?
-      /// What came after the last head.
+      /// The bytes after the last head.
       var rest = Data()
     }
 
@@ -27,7 +28,7 @@
     init() throws {
       let bound = try Sockets.listen(backlog: 16)
       (listener, port) = (bound.socket, bound.port)
-      // What waits here has been sent by somebody who does not know yet that nobody reads it.
+      // A small buffer fills quickly, so the client soon notices that the server has stopped reading.
       var size: Int32 = 64 << 10
       setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -40,14 +41,14 @@
     var url: String { "http://127.0.0.1:\(port)" }
     var target: RequestTarget { RequestTarget(url) }
 
-    /// Takes the next connection, closes the last one, and reads the head of a request.
+    /// Accepts the next connection, closes the last one, and reads the head of a request.
     @discardableResult
     func request() async throws -> String {
       try await accept()
       return try await nextRequest()
     }
 
-    /// Reads the head of a request that comes on the same connection, without what is left of the one before.
+    /// Reads the head of another request on the same connection and discards the rest of the one before.
     @discardableResult
     func nextRequest() async throws -> String {
       var bytes = Data()
@@ -62,7 +63,7 @@
       }
     }
 
-    /// Takes the next connection, closes the last one, and waits until something has come.
+    /// Accepts the next connection, closes the last one, and waits until bytes have arrived.
     func firstBytes() async throws {
       try await accept()
       if try await receive() == nil { throw Ended() }
@@ -80,7 +81,7 @@
 
     func send(_ text: String) async throws { try await send(Data(text.utf8)) }
 
-    /// Sends all of it, or fails if the client is gone.
+    /// Sends all bytes, or fails if the client has disconnected.
     func send(_ data: Data) async throws {
       var rest = data
       while !rest.isEmpty {
@@ -93,16 +94,16 @@
       }
     }
 
-    /// Reads what comes after the head until the connection ends.
+    /// Reads everything after the head until the connection ends.
     ///
-    /// - Returns: How many bytes that were.
+    /// - Returns: The number of bytes.
     func countToEnd() async throws -> Int {
       var count = state.withLock { $0.rest.count }
       while let piece = try await receive() { count += piece.count }
       return count
     }
 
-    /// Reads what comes after the head until it contains a text.
+    /// Reads everything after the head until it contains a text.
     func waitForBytes(_ text: String) async throws {
       while state.withLock({ $0.rest.firstRange(of: Data(text.utf8)) }) == nil {
         guard let piece = try await receive() else { throw Ended() }
@@ -110,7 +111,7 @@
       }
     }
 
-    /// Waits until the client can send no more: what has come, unread, grows no longer.
+    /// Waits until the client can send no more, which is when the number of unread bytes stops growing.
     func waitForFullBuffers() async throws {
       guard let socket = state.withLock({ $0.connection }) else { throw Ended() }
       var (last, turns) = (Int32(0), 0)
@@ -125,7 +126,7 @@
     /// Waits until the client has closed the connection.
     func waitForEnd() async throws { _ = try await countToEnd() }
 
-    /// Sends no more, and stays able to read.
+    /// Stops sending but can still read.
     func finish() { if let socket = state.withLock({ $0.connection }) { shutdown(socket, Int32(SHUT_WR)) } }
 
     func close() {
@@ -144,7 +145,7 @@
       if let socket { Sockets.reset(socket) }
     }
 
-    /// What has come, or `nil` at the end.
+    /// Returns the received bytes, or `nil` at the end.
     private func receive() async throws -> Data? {
       while true {
         guard let socket = state.withLock({ $0.connection }) else { return nil }

@@ -1,10 +1,10 @@
 import Testing
 
-/// What runs as long as a suite does, and is started once for all of its tests.
+/// An environment that is started once for all tests of a suite.
 struct Surroundings<Facts: Sendable>: SuiteTrait, TestScoping {
-  /// Where the tests find what they have to know of it.
+  /// The task-local value through which tests find the environment's facts.
   let facts: TaskLocal<Facts?>
-  /// Starts it; it ends with the last reference to what keeps it.
+  /// Starts the environment, which ends when its keeper is released.
   let start: @Sendable () async throws -> (facts: Facts, keeper: Any)
 
   func provideScope(

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A program of the system that a test talks to.
+/// A program of the system that a test uses.
 ///
-/// Only a test that says `.needs(…)` may start it: it is then skipped, by name, where the program is missing.
+/// Only a test with `.needs(…)` may start it; the test is skipped, with the program's name, if the program is missing.
 struct TestProgram: Sendable {
   static let openssl = TestProgram("openssl")
   static let nginx = TestProgram("nginx")
@@ -14,15 +14,15 @@ struct TestProgram: Sendable {
   static let list = TestProgram("ls")
   static let unshare = TestProgram("unshare")
 
-  /// The programs that the running test has named.
+  /// The programs that the running test has declared.
   @TaskLocal fileprivate static var named: Set<String> = []
 
-  /// Whether every program counts as not installed, as `MARTLET_BARE=1` has it.
+  /// Whether every program counts as missing, as with `MARTLET_BARE=1`.
   private static let isBare = ProcessInfo.processInfo.environment["MARTLET_BARE"] == "1"
   fileprivate static let mayBeMissing = isBare || ProcessInfo.processInfo.environment["CI"] == nil
 
   let name: String
-  /// Where it is installed, if it is.
+  /// The location of the program, if it is installed.
   let url: URL?
 
   init(_ name: String) {
@@ -35,29 +35,29 @@ struct TestProgram: Sendable {
         .first { FileManager.default.isExecutableFile(atPath: $0.path) }
   }
 
-  /// Starts it.
+  /// Starts the program.
   ///
-  /// - Throws: What fails in the test, if the test does not say that it needs the program, or it is not installed.
+  /// - Throws: A test failure if the test has not declared the program, or the program is not installed.
   func start(
     _ arguments: [String], environment: [String: String] = [:], input: FileHandle = .nullDevice
   ) throws -> ToolProcess {
     try ToolProcess(try path(), arguments, environment: environment, input: input)
   }
 
-  /// Where it is, for a test that has named it.
+  /// Returns the location of the program, which the test must have declared.
   func path() throws -> URL {
     try #require(Self.named.contains(name), "a test that starts \(name) says .needs(…)")
     return try #require(url, "\(name) is not installed, which CI has to do")
   }
 
-  /// Runs it to its end, which has to be a good one.
+  /// Runs the program to its end, which must be successful.
   func run(_ arguments: [String], environment: [String: String] = [:]) async throws {
     let result = try await start(arguments, environment: environment).end()
     try #require(result.status == 0, "\(name) \(arguments): \(result.errors)")
   }
 }
 
-/// Skips a test where something is missing that it needs beyond a toolchain and 127.0.0.1, and hands programs out.
+/// Skips a test that lacks something beyond a toolchain and 127.0.0.1, and provides programs.
 struct Needs: TestTrait, SuiteTrait, TestScoping {
   fileprivate let programs: [TestProgram]
   fileprivate let condition: ConditionTrait
@@ -77,11 +77,11 @@ struct Needs: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == Needs {
-  /// The test is skipped where one of the programs is missing, but not in CI.
+  /// Skips the test if one of the programs is missing, except in CI.
   ///
   /// - Parameters:
-  ///   - programs: Those that it starts.
-  ///   - problem: What else is missing, if anything is.
+  ///   - programs: The programs that the test starts.
+  ///   - problem: Another reason to skip the test, if any.
   /// - Returns: The trait.
   static func needs(_ programs: TestProgram..., problem: String? = nil) -> Needs {
     let missing = programs.filter { $0.url == nil }.map(\.name).joined(separator: " and ")
@@ -90,7 +90,7 @@ extension Trait where Self == Needs {
       programs: programs, condition: .enabled(if: problem == nil || !TestProgram.mayBeMissing, "\(problem ?? "")"))
   }
 
-  /// The test is skipped where the machine does not have something, in CI too.
+  /// Skips the test if the machine lacks a feature, even in CI.
   static func needs(_ fact: HostFact) -> Needs {
     Needs(programs: [], condition: .enabled("\(fact.missing)") { fact.holds })
   }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import MartletBase
 
-/// A body of equal pieces that counts how many were asked for, and tells when it goes away.
+/// A body of equal chunks that counts the requested chunks and reports its release.
 final class UploadPieces: AsyncSequence, Sendable {
   struct Broken: Error, Equatable { var number: Int }
 
@@ -37,13 +37,13 @@ final class UploadPieces: AsyncSequence, Sendable {
     self.isBroken = isBroken
   }
 
-  /// The number of pieces asked for so far.
+  /// The number of chunks requested so far.
   var takenCount: Int { taken.withLock { $0 } }
   var takenBytes: Int { takenCount * piece.count }
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(owner: self) }
 
-  /// A sequence of one piece that never ends, and whether nobody reads it any more.
+  /// Returns an endless body with one chunk, and whether its reading has ended.
   static func endless(after delay: Duration? = nil) -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
     let (isRead, hasEnded) = (Shared(false), Shared(false))
     let pieces = AsyncStream<Data> { source in
@@ -55,7 +55,7 @@ final class UploadPieces: AsyncSequence, Sendable {
       }
     }
     let body = HTTPBody.stream(Endless(pieces: pieces, isRead: isRead))
-    // A response may come before libcurl asks for the body.
+    // A response may arrive before libcurl requests the body.
     return (body, { !isRead.withLock { $0 } || hasEnded.withLock { $0 } })
   }
 

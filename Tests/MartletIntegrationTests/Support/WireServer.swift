@@ -4,42 +4,42 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// A server, in clear or over TLS, that says more than it was asked for, or less than it should, when a path says so.
+/// A server, with or without TLS, that sends more or less than it should if the path says so.
 ///
-/// `/STATUS/AFTER/PAUSE/NUMBER` is answered with a status and a number, in a field and where there is a body in that;
-/// then, after a pause in milliseconds, with what ``After`` says.
+/// The response to `/STATUS/AFTER/PAUSE/NUMBER` has that status and repeats the number in a field and in any body.
+/// After a pause in milliseconds, the server sends what ``After`` specifies.
 struct WireServer {
-  /// What follows the answer.
+  /// The bytes or the event after the response.
   enum After: String, CaseIterable {
     case nothing
-    /// A response that nobody has asked for.
+    /// An unrequested response.
     case stray
-    /// The same, sent with the answer's body, after its head.
+    /// The same, sent with the response's body, after its head.
     case joined
-    /// The same, sent with the last chunk, in which the body is.
+    /// The same, sent with the last chunk, which contains the body.
     case chunked
-    /// The same, where TLS within TLS is two messages of the inner one in one of the outer one.
+    /// The same; for TLS within TLS, one message of the outer session contains two of the inner one.
     case paired
-    /// A body where there is none, and such a response.
+    /// A body where none is allowed, and an unrequested response.
     case body
-    /// 408 and the end of the connection.
+    /// A 408 and the end of the connection.
     case timeout
-    /// The end of the connection, which is the end of the body: TLS is ended first, or it is not. Of TLS within TLS
-    /// this is the inner one, and the outer one does the opposite.
+    /// The end of the connection, which ends the body, with or without a `close_notify`. For TLS within TLS, this
+    /// applies to the inner session, and the outer one does the opposite.
     case end
     case cut
-    /// The same after a MiB.
+    /// The same after 1 MiB.
     case longEnd
     case longCut
   }
 
-  /// How its clients reach it.
+  /// How clients reach the server.
   enum Way: String, CaseIterable {
     case direct
-    /// It is a proxy, and the server behind it: through a tunnel, which is in clear or TLS itself.
+    /// The server is a proxy and also the origin behind its tunnel; the connection to the proxy may use TLS as well.
     case tunnel
     case secureTunnel
-    /// It is a proxy over TLS, for a URL without.
+    /// The server is a proxy over TLS, for an http URL.
     case secureProxy
 
     var isTunnel: Bool { self == .tunnel || self == .secureTunnel }
@@ -52,17 +52,17 @@ struct WireServer {
 
   let port: Int
   let url: String
-  /// What its clients have for a proxy.
+  /// The proxy settings of the clients.
   let proxy: ProxySettings
   private let process: ToolProcess
 
-  /// Starts it on a free port, or on a unix socket.
+  /// Starts the server on a free port or a Unix socket.
   ///
   /// - Parameters:
-  ///   - identity: Who it is; without one it speaks in clear.
+  ///   - identity: The server's certificate and key; without them, it does not use TLS.
   ///   - path: The path of the socket.
-  ///   - way: How its clients reach it; all but the direct one need an identity.
-  /// - Throws: What fails in the test, if it does not start.
+  ///   - way: How clients reach the server; all ways but the direct one require an identity.
+  /// - Throws: A test failure if the server does not start.
   init(_ identity: CertificateAuthority.Identity? = nil, path: String = "", _ way: Way = .direct) async throws {
     let files = [path, way.rawValue] + (identity.map { [$0.certificate.path, $0.key.path] } ?? [])
     let process = try TestProgram.python.start(["-u", "-c", Self.program] + files)
@@ -83,7 +83,7 @@ struct WireServer {
     RequestTarget("\(raw: url)/\(status)/\(after.rawValue)/\(pause)/\(number)")
   }
 
-  /// Waits until what follows an answer was sent.
+  /// Waits until the bytes after a response have been sent.
   func waitForSent(_ number: Int) async -> Bool {
     await becomes { process.outputSoFar.contains("sent \(number)\n") }
   }
