@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A throw-away authority, made with the `openssl` program in a folder that goes with it.
+/// A throwaway authority, created with the `openssl` program in a temporary folder.
 final class CertificateAuthority {
   /// A certificate and its key, as PEM files.
   struct Identity {
@@ -12,7 +12,7 @@ final class CertificateAuthority {
   private let folder: TemporaryFolder
   private var count = 0
 
-  /// Makes one with a root of its own.
+  /// Creates an authority with its own root.
   init() async throws {
     folder = try TemporaryFolder()
     try folder.write("", to: "index")
@@ -23,13 +23,13 @@ final class CertificateAuthority {
         + newKey("ca.key") + ["-out", folder.path("ca.pem")])
   }
 
-  /// The certificate of the root.
+  /// The file of the root certificate.
   var root: URL { folder.url.appendingPathComponent("ca.pem") }
 
-  /// Its bytes.
+  /// The contents of the root certificate's file.
   var rootPEM: Data { get throws { try folder.contents("ca.pem") } }
 
-  /// Signs a certificate for a common name, and for the hosts that it is to be shown by.
+  /// Signs a certificate for a common name and for the hosts that present it.
   func identity(
     _ name: String = "server", for hosts: String = "IP:127.0.0.1,DNS:localhost", isExpired: Bool = false
   ) async throws -> Identity {
@@ -45,7 +45,7 @@ final class CertificateAuthority {
     return identity
   }
 
-  /// Makes a certificate that nobody but itself has signed.
+  /// Creates a self-signed certificate.
   func selfSigned() async throws -> Identity {
     let identity = newIdentity()
     try await openssl(
@@ -54,7 +54,7 @@ final class CertificateAuthority {
     return identity
   }
 
-  /// Puts a certificate and its key into one file.
+  /// Stores a certificate and its key in one file.
   func pkcs12(_ identity: Identity, password: String) async throws -> URL {
     count += 1
     let file = folder.url.appendingPathComponent("\(count).p12")
@@ -65,7 +65,7 @@ final class CertificateAuthority {
     return file
   }
 
-  /// Encrypts the key of a certificate.
+  /// Encrypts a certificate's key.
   func encrypted(_ identity: Identity, password: String) async throws -> Identity {
     count += 1
     let key = folder.url.appendingPathComponent("\(count).enc.key")
@@ -76,7 +76,7 @@ final class CertificateAuthority {
     return Identity(certificate: identity.certificate, key: key)
   }
 
-  /// The pin of a certificate's key.
+  /// Returns the pin of a certificate's key.
   func pin(_ identity: Identity) async throws -> String {
     count += 1
     let names = ["pub", "spki", "hash"].map { folder.path("\(count).\($0)") }
@@ -102,7 +102,7 @@ final class CertificateAuthority {
     try await TestProgram.openssl.run([arguments[0], "-config", folder.path("ca.cnf")] + arguments.dropFirst())
   }
 
-  /// Everything that would otherwise come from the system's configuration.
+  /// Returns everything that the system's configuration would supply otherwise.
   private static func configuration(_ folder: String) -> String {
     """
     [req]

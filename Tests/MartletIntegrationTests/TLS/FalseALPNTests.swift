@@ -6,16 +6,16 @@
   import TestSupport
   import Testing
 
-  /// Servers that agree on HTTP/2 by ALPN, and then use HTTP/1.1.
+  /// Servers that negotiate HTTP/2 by ALPN and then use HTTP/1.1.
   @Suite(.needs(.openssl, .python), .needs(.http2), .hangLimit) struct FalseALPNTests {
-    /// When the server sends its response, and how its connection continues.
+    /// When the server sends its response, and what happens to its connection.
     enum Way: String, CaseIterable {
       case close, stay
-      /// Before it reads.
+      /// Before it reads the request.
       case early
     }
 
-    // From 8.0 on libcurl waits if the server does not close.
+    // Since 8.0, libcurl waits if the server does not close the connection.
     private static let ways = CurlLibrary.dropsUnread ? [Way.close] : Way.allCases
 
     @Test(arguments: Lane.engines, ways) func `the error names the cause and the remedy`(

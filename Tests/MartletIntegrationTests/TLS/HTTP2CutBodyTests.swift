@@ -4,9 +4,9 @@
   import TestSupport
   import Testing
 
-  /// Bodies of HTTP/2 without a length whose streams do not end: what came of them must not pass for the whole.
+  /// HTTP/2 bodies without a length whose streams do not end; a partial body must not pass for the whole one.
   @Suite(.needsHTTP2Server, .hangLimit) struct HTTP2CutBodyTests {
-    /// What comes in place of the end of a stream.
+    /// The fault that replaces the end of a stream.
     struct Fault: CustomTestStringConvertible {
       let name: String
       let steps: [String]
@@ -39,13 +39,13 @@
       ]
     }
 
-    /// What else decides about the connection.
+    /// Further conditions that affect the connection.
     enum Way: CaseIterable {
       case shared
       case priorKnowledge
       case unixSocket
       case clearUnixSocket
-      /// By a field, which means nothing to HTTP/2.
+      /// A `Connection: close` field, which has no meaning in HTTP/2.
       case closing
       case idleLifetimeOfZero
 
@@ -81,7 +81,7 @@
               let result = await Result { try await client.get(target, options: options) }
               let isError = (try? result.get()) == nil
               #expect(isError, "\(fault.name), \(pause): \(result)")
-              // A whole one is whole in each of these ways.
+              // A complete body is accepted in each of these ways.
               let wholeTarget = server.target(number + 1000, ["head", "data:abc"] + pause + ["last:"])
               let whole = try await client.get(wholeTarget, options: options.retry(.standard))
               #expect(whole.text == "abc")
@@ -105,7 +105,7 @@
         $0.maximumConnectionsPerHost = 40
       }
 
-      // Fourteen have a connection that is kept; the others have one of their own.
+      // Fourteen requests use connections that are kept; each of the others gets its own connection.
       let results = try await withThrowingTaskGroup(of: [Result<String, any Error>].self) { group in
         for number in 0..<14 {
           group.addTask {
@@ -143,18 +143,18 @@
         for number in 1...5 {
           group.addTask { await Self.kind(client, server.target(number, ["head", "data:abc"])) }
         }
-        // All have a head before the connection breaks.
+        // All requests have received a head before the connection breaks.
         for number in 1...5 { try #require(await becomes { server.count(of: number) == 1 }) }
         let steps = before + ["frame:6:0:0:00", "wait:600000"]
         let last = Task { await Self.kind(client, server.target(6, steps)) }
         let kinds = try await group.reduce(into: []) { $0.append($1) }
-        // It has its answer, or shares the fate of the others: also if both are read at once.
+        // The last request gets its response or fails like the others, even if both are read at once.
         let kind = await last.value
         #expect(kind == .connectionLost || before.contains("end") && kind == nil)
         return kinds
       }
 
-      // From 8.14 on, libcurl reports the malformed frame to one of them.
+      // Since 8.14, libcurl reports the malformed frame to one of the requests.
       #expect(kinds.count == 5 && kinds.allSatisfy { $0 == .connectionLost || $0 == .protocolViolation })
     }
 
@@ -174,7 +174,7 @@
           let response = try await client.get(server.target(number, ["head", "last:ok"]))
           #expect(response.text == "ok" && response.headers["x-number"] == "\(number)")
         }
-        // Streams 3, 5 and 7 are those of the first three: one ends, and then two at once, with a GOAWAY or without.
+        // Streams 3, 5 and 7 belong to the first three requests: one ends, and then two at once.
         let ends = ["frame:0:1:3:64", "wait:50", "frame:0:1:5:64", "frame:0:1:7:64", "head", "last:ok"]
         #expect(try await client.get(server.target(10, ends)).text == "ok")
         return try await group.reduce(into: []) { $0.append($1) }
@@ -183,7 +183,7 @@
       #expect(texts == ["abcd", "abcd", "abcd"])
     }
 
-    /// The kind of the error that a request ends with, if it does.
+    /// Returns the kind of a request's error, or `nil` if it succeeds.
     private static func kind(_ client: HTTPClient, _ target: RequestTarget) async -> HTTPError.Kind? {
       do {
         _ = try await client.get(target)
@@ -239,7 +239,7 @@
       reloading.cancel()
       _ = await reloading.result
       await server.stop()
-      // What GOAWAY meets fails here, because nothing is repeated.
+      // Requests interrupted by a GOAWAY fail here, because nothing is retried.
       let broken = results.filter { if case .failure(let error) = $0 { "\(error)".contains("broke") } else { false } }
       #expect(broken.isEmpty)
       let whole = results.compactMap { try? $0.get() }

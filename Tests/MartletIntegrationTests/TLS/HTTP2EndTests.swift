@@ -4,13 +4,13 @@
   import TestSupport
   import Testing
 
-  /// Connections of HTTP/2 that nginx ends while requests are on their way.
+  /// HTTP/2 connections that nginx closes while requests are in transit.
   @Suite(.needs(.http2), .needs(.openssl, .nginx), .hangLimit) struct HTTP2EndTests {
     struct Case: CustomTestStringConvertible {
       var lane: Lane
       var method: HTTPMethod
       var width: Int
-      /// How many requests a connection serves.
+      /// The number of requests that a connection serves.
       var limit = 20
 
       var testDescription: String { "\(lane), \(method), \(width) at a time, \(limit) on a connection" }
@@ -20,11 +20,11 @@
           if requested != nil { return true }
           return Stress.isOn ? $0.limit == 20 || $0.width == 6 || $0.width == 50 : $0.limit == 20 && $0.width < 50
         }
-        // All but one of what is sent on a connection are refused.
+        // All but one of the requests on a connection are refused.
         + of([1], widths: [20])
       static let some = of([1 << 20], widths: Stress.isOn ? [1, 6, 20, 50] : [1, 6])
 
-      /// How many requests each of them has, and all of them are run, if that is asked for.
+      /// The number of requests in each case, if configured; all cases run then.
       static let requested = Figures.setting("MARTLET_HTTP2_COUNT")
 
       private static func of(_ limits: [Int], widths: [Int]) -> [Case] {
@@ -83,14 +83,14 @@
       let server = try await NginxServer(try await authority.identity(), isHTTP2: true, "keepalive_timeout 50ms;")
       let client = lane.client(.trusting(authority.root), .retry(.standard), .maximumConnectionsPerHost(50))
 
-      // From a little before to a little after that.
+      // The pauses range from slightly below the keep-alive timeout to slightly above it.
       for number in 0..<(Case.requested.map { min($0, 1000) } ?? Stress.count(40, full: 250)) {
         #expect(try await client.get("\(raw: server.url)/\(number)").httpVersion == .http2)
         try await Task.sleep(for: .microseconds(46_000 + number % 13 * 500))
       }
     }
 
-    /// Over a slow path many requests are sent before the server's limit of streams is known.
+    /// Over a slow path, many requests are sent before the server's limit of streams is known.
     @Test(.needs(.python), arguments: Lane.engines, [HTTPMethod.get, .post])
     func `loses and duplicates no requests beyond the limit of concurrent streams`(_ lane: Lane, _ method: HTTPMethod)
       async throws
@@ -111,7 +111,7 @@
       withExtendedLifetime(inner) {}
     }
 
-    /// A server that reads the whole of a request before it answers: libcurl may lose an answer that comes earlier.
+    /// Returns a server that reads a whole request before it responds, because libcurl may lose an earlier response.
     private static func server(
       _ identity: CertificateAuthority.Identity, _ limit: Int, _ inner: TemporaryFolder, _ directive: String = "",
       canReload: Bool = false
@@ -134,7 +134,7 @@
 
     /// Sends numbered requests.
     ///
-    /// - Returns: What failed.
+    /// - Returns: The failures.
     private static func run(_ what: Case, _ count: Int, _ url: String, _ client: HTTPClient) async -> [String] {
       await withTaskGroup { group in
         for worker in 0..<what.width {
@@ -154,7 +154,7 @@
       }
     }
 
-    /// Nothing failed, and each was served once.
+    /// Expects that nothing failed and that each request was served once.
     private static func expectOnce(_ count: Int, _ errors: [String], _ server: NginxServer) async throws {
       #expect(errors.isEmpty, "\(errors.count) of \(count): \(errors.first ?? "")")
       let log = server.path("served.log")
@@ -163,7 +163,7 @@
       #expect(times.isEmpty, "served twice: \(times.count)")
     }
 
-    /// The targets of the requests that were served.
+    /// Returns the targets of the served requests.
     private static func served(_ log: String) -> [Substring] {
       let text = (try? String(contentsOf: URL(filePath: log), encoding: .utf8)) ?? ""
       return text.split(separator: "\n").compactMap { line in

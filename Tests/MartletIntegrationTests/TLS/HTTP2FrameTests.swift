@@ -5,18 +5,18 @@
   import TestSupport
   import Testing
 
-  /// What a server of HTTP/2 may send, in whatever order: each request has one end, and the next one its own answer.
+  /// HTTP/2 frames in any order: each request ends once, and the next request gets its own response.
   @Suite(.needsHTTP2Server, .hangLimit) struct HTTP2FrameTests {
     struct Case: CustomTestStringConvertible {
       let name: String
       let steps: [String]
-      /// The body, if there is a right answer; without one there must be an error.
+      /// The body of the right response; without one, the request must fail.
       var body: String?
-      /// What kind of error it is, if that is sure.
+      /// The kind of the error, if it is certain.
       var kind: HTTPError.Kind?
-      /// The error code of GOAWAY.
+      /// The error code of the GOAWAY.
       var code: Int?
-      /// Whether libcurl's error and a right answer are both possible.
+      /// Whether an error from libcurl and a right response are both possible.
       var isEither = false
 
       var testDescription: String { name }
@@ -38,7 +38,7 @@
         ]
       }
 
-      /// What a reset means.
+      /// Returns the error kind for the code of a reset.
       private static func kind(_ code: Int) -> HTTPError.Kind {
         switch code {
         case 1, 3, 5, 6, 9: .protocolViolation
@@ -106,7 +106,7 @@
       ]
       private static let many = String(repeating: "61", count: 400)
       private static let violation = HTTPError.Kind.protocolViolation
-      /// Where the whole connection breaks before a head, libcurl before 8.1 says only that nothing has come.
+      /// If the connection breaks before a head, libcurl before 8.1 reports only that nothing has arrived.
       private static let unsaid: HTTPError.Kind? = martlet_curl_hides_broken_connections() ? .connectionLost : nil
     }
 
@@ -130,7 +130,7 @@
               #expect(what.isEither || what.body == nil, "\(what.name): \(error)")
               #expect(what.kind == nil || what.kind == error.kind, "\(what.name): \(error)")
               #expect(what.code == nil || what.code == error.http2ErrorCode.map { Int($0) }, "\(what.name): \(error)")
-              // Nothing here is so slow, or so silent, that a limit of time may be what ends it.
+              // No sequence is slow or silent enough to reach a timeout.
               #expect(error.kind != .timedOut, "\(what.name): \(error)")
             case .failure(let error): Issue.record("\(what.name): \(error)")
             }
@@ -142,13 +142,13 @@
         try await group.waitForAll()
       }
       for (index, what) in Case.all.enumerated() {
-        // What the server has written may not have been read yet.
+        // The output of the server may not have been read yet.
         _ = await becomes { server.count(of: index * 2) > 0 }
         #expect(server.count(of: index * 2) == 1, "\(what.name)")
       }
     }
 
-    /// The server has the whole request, but the stream may not be closed yet.
+    /// The server has received the whole request, but the stream may not be closed yet.
     @Test(arguments: Lane.engines) func `a POST gets a whole response or an error`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
@@ -160,7 +160,7 @@
         (["head", "data:abc", "goaway:0:0", "wait:5", "close"], nil),
         (["head", "lie:100:0:1:-:616263", "wait:5", "close"], nil),
         (["head", "lie:700:0:9:-:00\(many)", "goaway:0:0", "wait:5", "close"], nil),
-        // END_STREAM in a frame that breaks the connection.
+        // END_STREAM is in a frame that breaks the connection.
         (["head", "data:abc", "goaway:0:0", "frame:1:13:-:ff", "close"], nil),
         (["head", "head", "data:abc", "frame:1:13:-:ff", "close"], nil),
       ]
@@ -176,7 +176,9 @@
       }
     }
 
-    /// What is above the last stream of a GOAWAY was not processed; an error is why, and may come again.
+    /// Streams above the last stream of a GOAWAY were not processed.
+    ///
+    /// The error that caused the GOAWAY may occur again.
     @Test(
       arguments: Lane.engines,
       [(0, 12), (2, 5), (1, 5), (11, 1), (12, 1), (13, 2)] as [(code: Int, sends: Int)])
@@ -193,7 +195,7 @@
           $0.retry = .standard
         }
         if isUsed { _ = try await client.get(server.target(0, ["head", "last:ok"])) }
-        // By HTTP/1.1 it would be the end.
+        // Over HTTP/1.1, `close` would replace the response.
         let close = row.code == 13 ? [] : ["wait:20", "close"]
         let target = server.target(number, ["goaway:\(row.code):-100"] + close)
         let result = await Result { try await client.post(target, body: .text("x")) }
@@ -210,7 +212,7 @@
       }
     }
 
-    /// The server may have processed it, unless it says by REFUSED_STREAM or HTTP_1_1_REQUIRED that it has not.
+    /// The server may have processed the request unless it reports REFUSED_STREAM or HTTP_1_1_REQUIRED.
     @Test(arguments: Lane.engines, [false, true])
     func `a POST whose stream is reset is sent once if it may have been processed`(_ lane: Lane, _ isUsed: Bool)
       async throws
@@ -235,7 +237,7 @@
       }
     }
 
-    /// What may have been processed is the policy's to repeat, not the connection's.
+    /// If a request may have been processed, its retry policy decides whether it is repeated, not the connection.
     @Test(arguments: Lane.engines)
     func `a GET whose stream is reset is retried as its policy allows`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()

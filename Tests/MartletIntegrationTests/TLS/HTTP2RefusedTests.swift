@@ -5,14 +5,15 @@
   import TestSupport
   import Testing
 
-  /// Requests that a server refuses before it processes them (RFC 9113 §8.7), which are sent again whatever their method.
+  /// Requests that a server refuses before it processes them (RFC 9113 §8.7); they are sent again whatever their
+  /// method.
   @Suite(.needsHTTP2Server, .hangLimit) struct HTTP2RefusedTests {
     /// The connection on which a request is refused.
     enum Connection: String, CaseIterable {
       case new
-      /// It has served another request.
+      /// The connection has served another request.
       case used
-      /// Other requests are on it: short ones, long ones, and those that are refused as well.
+      /// The connection carries other requests: short ones, long ones, and refused ones.
       case shared
     }
 
@@ -42,7 +43,7 @@
 
       #expect(problems.isEmpty, "\(problems.count) problems: \(problems.first ?? "")")
       #expect(server.repeatedNumbers.isEmpty)
-      // A connection that the client ends, because of an error of the server, loses its requests.
+      // If the client closes a connection because of a server's error, the requests on it are lost.
       #expect(!server.errors.contains("GOAWAY"), "\(server.errors.suffix(200))")
       #expect(server.refusedCount == rounds * (connection == .shared ? 4 : 1))
     }
@@ -51,7 +52,7 @@
       in round: Int, _ connection: Connection, _ client: HTTPClient, _ server: HTTP2Server
     ) async -> [String] {
       let first = 100 * round
-      // With a window for large bodies on this connection.
+      // Opens the connection, with a window for large bodies.
       if connection != .new, let problem = await problem(client, server, first, ["slow:0", "head", "last:ok"], nil) {
         return [problem]
       }
@@ -60,7 +61,7 @@
           let isRefused = connection != .shared || number % 3 == 0
           let isLarge = round % 4 == 3
           var steps = isLarge ? ["slow:0"] : []
-          // A connection that ends takes its neighbors with it, and they may have been processed.
+          // If a connection ends, so do its other requests, which may have been processed.
           if isRefused { steps.append(connection != .shared && round % 3 == 2 ? "refuse:0:-2" : "refuse") }
           steps += number % 3 == 2 ? ["head", "20*fill:16384", "last:"] : ["head", "last:ok"]
           let body: HTTPBody? =

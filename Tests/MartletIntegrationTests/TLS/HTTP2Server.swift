@@ -3,29 +3,30 @@ import Martlet
 import TestSupport
 import Testing
 
-/// A server of HTTP/2 that sends whatever frames a path asks for.
+/// An HTTP/2 server that sends the frames that a path specifies.
 ///
-/// Who speaks HTTP/1.1 gets the text `one`, with the pauses of its path after the first letter, and those of `until:NUMBER`,
-/// which end when that request is read; of the other steps there is `close`, instead of an answer.
+/// A request over HTTP/1.1 gets the text `one`. The pauses in its path follow the first letter, including
+/// `until:NUMBER`, which ends when that request has been read. The only other supported step is `close`, in place of a
+/// response.
 ///
-/// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`, and in
-/// `x-body` the length and the Adler-32 of the request's body. Where the first step is `early`, the answer does not wait for
-/// the end of the request; where it, or the one after that, is `slow:MS`, the server grants a window of 64 MiB and reads
-/// nothing for some time. Where the first one is `grant:MS`, the server grants what it has read, some time later. Otherwise
-/// it grants nothing, and 65,535 bytes are all that a connection can send.
+/// The response to `/NUMBER/STEP/STEP…` consists of the steps in order. Each head contains the number in `x-number`,
+/// and in `x-body` the length and the Adler-32 of the request's body. If the first step is `early`, the response does
+/// not wait for the end of the request. If the first or second step is `slow:MS`, the server grants a window of 64 MiB
+/// and reads nothing for that time. If the first step is `grant:MS`, the server grants what it has read after that
+/// time. Otherwise it grants nothing, and a connection can send only 65,535 bytes.
 struct HTTP2Server {
   let url: String
   private let process: ToolProcess
 
-  /// Starts it on a free port.
+  /// Starts the server on a free port.
   ///
   /// - Parameters:
-  ///   - identity: Who it is; `nil` to serve without TLS.
-  ///   - streams: The most streams on a connection (SETTINGS_MAX_CONCURRENT_STREAMS); `nil` to set none.
-  ///   - oldConnections: On how many connections it agrees on HTTP/1.1, whatever is offered, before it takes HTTP/2.
-  ///   - path: The unix socket on which it listens; `nil` for a port.
-  ///   - receiveBuffer: How many bytes the system keeps that it has not read; 0 for what is usual.
-  /// - Throws: What fails in the test, if it does not start.
+  ///   - identity: The server's certificate and key; `nil` to serve without TLS.
+  ///   - streams: The maximum number of streams on a connection (SETTINGS_MAX_CONCURRENT_STREAMS); `nil` to set none.
+  ///   - oldConnections: The number of connections that negotiate HTTP/1.1, whatever is offered, before HTTP/2.
+  ///   - path: The Unix socket on which the server listens; `nil` for a port.
+  ///   - receiveBuffer: The number of unread bytes that the system buffers; 0 for the default.
+  /// - Throws: A test failure if the server does not start.
   init(
     _ identity: CertificateAuthority.Identity? = nil, streams: Int? = nil, oldConnections: Int = 0,
     unixSocket path: String? = nil, receiveBuffer: Int = 0
@@ -41,25 +42,25 @@ struct HTTP2Server {
     self.process = process
   }
 
-  /// The target of a request that is answered in this way.
+  /// Returns the target of a request with these steps as its response.
   func target(_ number: Int, _ steps: [String]) -> RequestTarget { Self.target(url, number, steps) }
 
   static func target(_ url: String, _ number: Int, _ steps: [String]) -> RequestTarget {
     RequestTarget("\(raw: url)/\(number)/\(raw: steps.joined(separator: "/"))")
   }
 
-  /// How many connections were made on which a version was spoken.
+  /// Returns the number of connections that used an HTTP version.
   func connectionCount(of version: Int = 2) -> Int {
     process.outputSoFar.split(separator: "\n").count { $0 == "connection \(version)" }
   }
 
-  /// How many connections have ended.
+  /// The number of closed connections.
   var closedCount: Int { process.outputSoFar.split(separator: "\n").count { $0 == "closed" } }
 
-  /// Why connections ended: errors, and the client's GOAWAY frames with an error code.
+  /// The reasons connections ended: errors, and the client's GOAWAY frames with an error code.
   var errors: String { process.errorsSoFar }
 
-  /// How often a request was read.
+  /// Returns how often a request was read.
   func count(of number: Int) -> Int {
     process.outputSoFar.split(separator: "\n").count { $0 == "request \(number)" }
   }
@@ -69,10 +70,10 @@ struct HTTP2Server {
     process.outputSoFar.split(separator: "\n").contains { $0 == "reset \(number)" }
   }
 
-  /// How often the first of equal requests was refused.
+  /// The number of times that the first of equal requests was refused.
   var refusedCount: Int { process.outputSoFar.split(separator: "\n").count { $0.hasPrefix("refused ") } }
 
-  /// The fields `te`, `connection` and `trailer` of a request over HTTP/2.
+  /// Returns the fields `te`, `connection` and `trailer` of a request over HTTP/2.
   func fields(of number: Int) -> [String] {
     let start = "field \(number) "
     return process.outputSoFar.split(separator: "\n").filter { $0.hasPrefix(start) }.map {
@@ -87,18 +88,21 @@ struct HTTP2Server {
       .filter { $0.value.count > 1 }.map(\.key)
   }
 
-  /// The server, which knows these steps.
+  /// The server's program.
+  ///
+  /// It supports these steps:
   ///
   /// - `head:STATUS:NAME=VALUE…` and `end:STATUS:…`: HEADERS, the latter with END_STREAM; `trailer:NAME=VALUE…`.
   /// - `data:TEXT` and `last:TEXT`: DATA, the latter with END_STREAM.
-  /// - `reset:CODE`: RST_STREAM. `goaway:CODE:LAST`: GOAWAY, where the last stream is this one and that many more;
-  ///   later ones are not read.
-  /// - `fill:COUNT`: DATA of that many `x`.
-  /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one, `-2` and `+2` are its neighbours.
-  /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with another length. `raw:HEX`: bytes.
-  /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`; `again` ends the answer to the first of equal requests.
-  /// - `refuse`: REFUSED_STREAM instead of the answer to the first of equal requests. `refuse:CODE:LAST`: GOAWAY and the
-  ///   end of the connection, likewise.
+  /// - `reset:CODE`: RST_STREAM. `goaway:CODE:LAST`: GOAWAY, whose last stream is this one plus `LAST`; later ones are
+  ///   not read.
+  /// - `fill:COUNT`: DATA with `COUNT` times `x`.
+  /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one, and `-2` and `+2` are its neighbors.
+  /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with a different length. `raw:HEX`: bytes.
+  /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`.
+  /// - `again` ends the response to the first of equal requests.
+  /// - `refuse`: REFUSED_STREAM in place of the response to the first of equal requests. `refuse:CODE:LAST`: GOAWAY and
+  ///   the end of the connection, likewise.
   private static let program = """
     import os, socket, ssl, struct, sys, threading, time, zlib
     import hpack
@@ -325,9 +329,9 @@ struct HTTP2Server {
 
 }
 
-/// A package of Python's, as Debian installs them.
+/// A Python package, as Debian installs it.
 enum PythonPackage {
-  /// Why there is none of this name, or `nil`.
+  /// Returns the reason the package is missing, or `nil`.
   static func problem(_ name: String) -> String? {
     let places = ["/usr/lib/python3/dist-packages", "/usr/local/lib/python3/dist-packages"]
     let isThere = places.contains { FileManager.default.fileExists(atPath: "\($0)/\(name)") }
@@ -336,7 +340,7 @@ enum PythonPackage {
 }
 
 extension Trait where Self == Needs {
-  /// The test is skipped where Python, its package hpack or OpenSSL is missing, but not in CI, and where libcurl has no HTTP/2.
+  /// Skips the test if Python, its package hpack or OpenSSL is missing, except in CI, or if libcurl lacks HTTP/2.
   static var needsHTTP2Server: Needs {
     HostFact.http2.holds
       ? .needs(.python, .openssl, problem: PythonPackage.problem("hpack")) : .needs(.http2)

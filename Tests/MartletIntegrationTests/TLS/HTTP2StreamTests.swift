@@ -4,9 +4,9 @@
   import TestSupport
   import Testing
 
-  /// Streamed responses over HTTP/2 have a connection each, because a reader that sleeps must hold up nobody else.
+  /// Streamed responses over HTTP/2 have separate connections, because a sleeping reader must not delay other requests.
   @Suite(.needs(.http2), .needs(.openssl, .nginx), .hangLimit) struct HTTP2StreamTests {
-    /// The connection that a streamed response came on, told when its body was read.
+    /// Reads a streamed response and returns the name of its connection.
     private static func stream(_ client: HTTPClient, _ url: String) async throws -> String {
       try await client.stream(.get("\(raw: url)/")) { response in
         let name = response.headers["X-Connection"]
@@ -21,7 +21,7 @@
     ) async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity(), isHTTP2: true, "location /large {}")
-      // More than what any buffer takes, so that it does not end while nobody reads.
+      // The body is larger than any buffer, so it does not end while nothing reads it.
       let large = server.path("large")
       #expect(FileManager.default.createFile(atPath: large, contents: nil))
       let file = try FileHandle(forWritingTo: URL(filePath: large))
@@ -29,7 +29,7 @@
       try file.close()
       let client = lane.client(.trusting(authority.root), .maximumConnectionsPerHost(50))
       let (open, others) = (Shared(0), Shared(Set<String>()))
-      // With streams open, libcurl lets requests share a connection once it is there (decision 0045).
+      // With streams open, libcurl lets requests share a connection once it exists (decision 0045).
       _ = try await client.get("\(raw: server.url)/")
 
       let names = try await withThrowingTaskGroup(of: String.self) { group in

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Connections that a server refuses at some moment of the TLS handshake or just after it.
+  /// Connections that a server refuses during the TLS handshake or just after it.
   @Suite(.needs(.openssl, .python), .hangLimit) struct RefusedConnectionTests {
     /// A server that refuses a connection, serves one request on the next connection, and so on.
     private struct Server {
@@ -22,7 +22,7 @@
         self.process = process
       }
 
-      /// The requests that were served, with repetitions.
+      /// The numbers of the served requests, with repetitions.
       var served: [Int] { process.outputSoFar.split(separator: "\n").dropFirst().compactMap { Int($0) } }
     }
 
@@ -32,7 +32,7 @@
       case unread, first, second, third
       /// The alert `certificate_required` of TLS 1.3 after the client's second flight; RST follows it.
       case alert, alertAndReset
-      /// An alert of TLS 1.2, which ends the handshake.
+      /// An alert in TLS 1.2, which ends the handshake.
       case oldAlert
       /// RST, or the end of TLS, after the request.
       case request, end

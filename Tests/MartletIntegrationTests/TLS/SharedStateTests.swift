@@ -6,7 +6,8 @@
 
   @testable import Martlet
 
-  /// What clients with other settings share over real connections, and what they must not (decision 0035).
+  /// The state that clients with different settings share over real connections, and the state they must not (decision
+  /// 0035).
   @Suite(.hangLimit) struct SharedStateTests {
     private static func server(_ authority: CertificateAuthority, _ directives: String...) async throws -> NginxServer {
       try await NginxServer(
@@ -35,7 +36,7 @@
       await #expect(throws: HTTPError.self) { try await parent.get(target, options: .cache(.onlyCached)) }
       #expect(checked.source == .network && checked.headers["X-Cookie"] == "[]")
       #expect(again.headers["X-Cookie"] == "[sid=1]")
-      // Who trusts the same has the same, made from nothing too.
+      // Clients with the same trust share the cache, even if they are derived independently.
       #expect(try await checking.get(target).source == .cache)
       #expect(try await parent.derived { $0.tls = .customRoots(pem: root) }.get(target).source == .cache)
     }
@@ -86,7 +87,7 @@
       #expect(try await parent.get(target).source == .cache)
     }
 
-    // MARK: Addresses and ways
+    // MARK: Addresses and routes
 
     @Test(arguments: Lane.engines)
     func `publicAddressesOnly does not serve a cached response from a loopback address`(_ lane: Lane) async throws {

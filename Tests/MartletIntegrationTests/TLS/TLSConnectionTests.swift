@@ -6,7 +6,7 @@
   import Testing
 
   @Suite(.needs(.openssl, .nginx), .hangLimit) struct TLSConnectionTests {
-    /// The numbers of the connections that answered, and all values of another field.
+    /// Returns the numbers of the connections used, all values of another field, and the HTTP versions.
     private func answers(
       _ client: HTTPClient, _ url: String, count: Int, field: String = "X-Reused"
     ) async throws -> (connections: Set<String>, values: Set<String>, versions: Set<String>) {
@@ -34,10 +34,10 @@
       #expect(found.connections.count <= 3)
     }
 
-    /// One request may be answered, and another one sent on its connection, in one call of libcurl.
+    /// In a single call, libcurl may finish one request and send another one on its connection.
     @Test func `48 concurrent HTTP/1.1 requests use at most 48 connections`() async throws {
       let authority = try await CertificateAuthority()
-      // However long a busy machine takes, no connection is closed for being idle.
+      // However long a busy machine takes, no connection may be closed for being idle.
       let server = try await NginxServer(
         try await authority.identity(), "keepalive_requests 1000000; keepalive_timeout 3600s;")
       let client = Lane.curl.client { [root = authority.root] in
@@ -75,7 +75,7 @@
         #expect(second.timing.tls ?? .zero > .zero)
       }
 
-      // libcurl asks for no tickets of TLS 1.2: there the server has to remember the session.
+      // libcurl requests no TLS 1.2 tickets, so the server must remember the session.
       let server = try await NginxServer(
         try await authority.identity(), "keepalive_timeout 0;", "ssl_session_cache shared:sessions:1m;")
       var reused: [String?] = []
@@ -83,7 +83,7 @@
       #expect(reused == [".", "r"])
     }
 
-    // MARK: Trust stays with its client
+    // MARK: Separate trust
 
     @Test func `clients with different trust share no connections or TLS sessions`() async throws {
       let authority = try await CertificateAuthority()
@@ -123,7 +123,7 @@
       #expect(after.headers["X-Reused"] == ".")
     }
 
-    // MARK: Speed
+    // MARK: Performance
 
     @Test(.stressOnly) func `parses the root certificates once instead of for each connection`() async throws {
       let authority = try await CertificateAuthority()
@@ -143,7 +143,7 @@
         }
       }
 
-      // Reading them takes far longer than the rest of a connection does.
+      // Parsing the roots takes far longer than the rest of a connection.
       #expect(times[1] < times[0] * 4)
     }
   }

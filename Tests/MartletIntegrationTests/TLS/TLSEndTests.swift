@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Bodies that only the end of their connection ends (RFC 9112 §9.8).
+  /// Bodies that end only with their connection (RFC 9112 §9.8).
   @Suite(.needs(.openssl, .python), .hangLimit) struct TLSEndTests {
     private struct Place {
       let server: WireServer
@@ -22,7 +22,7 @@
         }
       }
 
-      /// Reads a MiB, and not at all for a while at its beginning, so that the transfer is paused.
+      /// Reads 1 MiB, with a delay at the beginning that pauses the transfer.
       func readLate(_ after: WireServer.After) async throws -> Int {
         try await client.stream(.get(server.target(1, 200, after))) { response in
           var count = 0
@@ -65,7 +65,7 @@
       #expect(!FileManager.default.fileExists(atPath: folder.path("file")))
     }
 
-    /// A part of it has arrived, so that the connection was not stale.
+    /// A part of the body has arrived, so the connection was not stale.
     @Test(arguments: Lane.engines) func `a body without close_notify is not requested again`(_ lane: Lane) async throws
     {
       let place = try await Place(lane)
@@ -92,7 +92,7 @@
     ) async throws {
       let place = try await Place(lane, way)
       for number in 0..<5 {
-        // The 408 comes with the end of the connection, and TLS is not ended.
+        // The 408 arrives with the end of the connection, without a `close_notify`.
         let response = try await place.client.get(place.server.target(number, 200, .timeout, pause: 1))
         #expect(response.text == "\(number)")
         #expect(await place.server.waitForSent(number))

@@ -6,9 +6,10 @@
 
   @testable import Martlet
 
-  /// Files of certificates in a process that has no descriptors left, which is one of its own.
+  /// Certificate files in a separate process that has no descriptors left.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct TLSFileTests {
-    /// Takes all descriptors that the process may have, some more than it has: a child inherits others.
+    /// Takes all descriptors that the process may open, up to a limit above those in use: a child process inherits
+    /// others.
     static func takeDescriptors() throws -> [Int32] {
       let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { rlim_t($0) }
       let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -17,7 +18,7 @@
       limit.rlim_cur = min(limit.rlim_max, (open.max() ?? 0) + 200)
       setrlimit(resource, &limit)
       var taken: [Int32] = []
-      // What else runs in the process, such as a server that starts, may close one a little later.
+      // Other code in the process, such as a starting server, may close a descriptor slightly later.
       var quietTurns = 0
       while quietTurns < 20 {
         let descriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// What libcurl would write for whoever looks at recorded connections.
+  /// The secrets that libcurl could write for tools that decrypt recorded connections.
   @Suite(.needs(.openssl), .needs(.openSSL), .needs(.curlWithOpenSSL), .ownThreads, .hangLimit) struct TLSKeyLogTests {
     @Test(arguments: Lane.engines, ["-tls1_2", "-tls1_3"])
     func `writes no TLS secrets to the file that SSLKEYLOGFILE names`(lane: Lane, version: String) async throws {

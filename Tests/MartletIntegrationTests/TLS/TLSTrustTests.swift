@@ -8,7 +8,7 @@
   @testable import Martlet
 
   @Suite(.needs(.openssl), .hangLimit) struct TLSTrustTests {
-    /// Expects that a request fails in TLS, in libcurl's words.
+    /// Expects a request to fail in TLS with libcurl's wording.
     static func expectRefusal(
       _ tls: TLSSettings, _ url: String, saying words: String, headers: HTTPHeaders = [:],
       _ location: SourceLocation = #_sourceLocation
@@ -19,14 +19,14 @@
       #expect(error?.kind == .tls, sourceLocation: location)
       #expect(error?.phase == .connecting, sourceLocation: location)
       #expect(error?.isTransient == false, sourceLocation: location)
-      // Other TLS libraries have other words.
+      // Other TLS libraries use other wordings.
       if HostFact.curlWithOpenSSL.holds {
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")", sourceLocation: location)
       }
       #expect(error?.message.contains("/proc/") == false, sourceLocation: location)
     }
 
-    // MARK: Who is believed
+    // MARK: Trust
 
     @Test func `trusts a custom root that the system does not trust`() async throws {
       let authority = try await CertificateAuthority()
@@ -47,7 +47,7 @@
     }
 
     @Test func `custom roots replace the system's roots or extend them`() async throws {
-      // No test has a key of the system's roots.
+      // The tests cannot use a key of the system's roots.
       let pem = try await CertificateAuthority().rootPEM
 
       let both = try #require(CurlTLS.systemRoots(and: pem))
@@ -78,12 +78,12 @@
 
     @Test func `rejects a certificate for another host`() async throws {
       let authority = try await CertificateAuthority()
-      // The last one has the address as a name, which is not the same (RFC 9110 §4.3.5).
+      // The last certificate contains the address as a name, which is not equivalent (RFC 9110 §4.3.5).
       for hosts in ["DNS:other.example", "IP:127.0.0.2", "DNS:127.0.0.1"] {
         let server = try await OpenSSLServer(try await authority.identity("127.0.0.1", for: hosts))
         let tls = TLSSettings.customRoots(pem: authority.root)
         await Self.expectRefusal(tls, server.url, saying: "no alternative certificate subject name")
-        // What the request says of the host is not what counts.
+        // The `Host` field of the request does not matter.
         await Self.expectRefusal(
           tls, server.url, saying: "no alternative certificate subject name", headers: ["Host": "other.example"])
       }
@@ -131,7 +131,7 @@
       }
       tls.pins = [wrong]
       await Self.expectRefusal(tls, server.url, saying: "public key does not match pinned public key")
-      // The right key does not make up for an unknown root.
+      // The right key does not compensate for an unknown root.
       await Self.expectRefusal(.pins([right]), server.url, saying: "unable to get local issuer certificate")
     }
 
