@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletTool
 
-/// The options of curl that the tool takes.
+/// The curl options that the tool accepts.
 @Suite(.hangLimit) struct CurlOptionsTests {
   private func request(_ arguments: [String]) throws -> RequestCommand {
     guard case .request(let request) = try Arguments.parse(arguments) else { throw UsageError("not a request") }

@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// The tool's ways to a server.
+  /// The tool's connection options.
   @Suite(.hangLimit) struct ToolConnectingTests {
     #if URLSession
       static let transports = ["urlsession", "curl", "system"]
@@ -19,7 +19,7 @@
 
       #expect(result.status == 0 && result.text == "hello")
       let rows = result.errors.split(separator: "\n").map { $0.split(separator: " ") }
-      // The system's loader tells nothing about its connections.
+      // The system's loader reports nothing about its connections.
       #expect(rows.suffix(2).map(\.last) == (name == "system" ? ["-", "-"] : ["127.0.0.1:\(server.port)", "new"]))
     }
 
@@ -143,7 +143,7 @@
       #expect(wrong.status == 3 && wrong.errors.hasPrefix("martlet: tls") && !wrong.errors.contains("wrong"))
     }
 
-    // MARK: What cannot be
+    // MARK: Invalid options
 
     @Test(arguments: [
       ["--transport", "ftp"], ["--http", "3"], ["--proxy", "ftp://127.0.0.1"], ["--proxy", "http://"],
@@ -175,7 +175,7 @@
         names == ["queued", "name lookup", "connect", "TLS", "first byte", "total", "remote", "connection"],
         "\(result.errors)")
       #expect(!result.errors.contains("\u{1B}"))
-      // The second exchange came on the connection of the first.
+      // The second exchange reused the connection of the first.
       #expect(result.errors.hasSuffix("\nconnection   reused\n") && server.connectionCount == 1)
     }
   }

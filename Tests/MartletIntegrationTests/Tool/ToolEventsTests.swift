@@ -83,7 +83,7 @@
 
     @Test func `Chat requests a streamed response and exits after DONE`() async throws {
       let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-      // The connection stays open: what ends the program is the word for the end.
+      // The connection stays open, so only the `[DONE]` event can end the program.
       let server = try MockServer(.steps([.text(head + "data: [DONE]\n\n"), .hang]))
       defer { server.stop() }
 

@@ -12,7 +12,7 @@
   @Suite(.hangLimit) struct ToolIdentityTests {
     private static let basic = "Basic \(Data("ada:s3cret".utf8).base64EncodedString())"
 
-    /// Says yes to ada and `s3cret`, and else asks for Basic.
+    /// Returns a server that accepts ada with `s3cret` and otherwise requests Basic.
     private static func server() throws -> MockServer {
       try MockServer { request in
         request.header("Authorization") == basic
@@ -131,7 +131,7 @@
       let file = folder.path("cookies")
 
       let results = [
-        // The file is not there yet.
+        // The cookie file does not exist yet.
         try await ToolProcess.martlet(server.url("/login"), "-b", file, "-c", file),
         try await ToolProcess.martlet(server.url("/"), "-b", file, "-b", "x=3; y=4"),
         try await ToolProcess.martlet(server.url("/"), "-b\(file)", "-c\(folder.path("other"))"),
@@ -186,7 +186,7 @@
     }
   }
 
-  /// The tool on a pseudo terminal, with somebody at its keyboard.
+  /// The tool on a pseudo terminal, with keyboard input.
   private final class Typing {
     private let process: ToolProcess
     private let folder: TemporaryFolder
@@ -196,14 +196,14 @@
       folder = try TemporaryFolder()
       let pipe = folder.path("keyboard")
       try #require(mkfifo(pipe, 0o600) == 0)
-      // Open for both, so that neither end waits for the other.
+      // The pipe is opened for both directions, so neither end waits for the other.
       keyboard = try #require(FileHandle(forUpdatingAtPath: pipe))
       let words = [try ToolProcess.martlet().path] + arguments
       let line = words.map { "'\($0)'" }.joined(separator: " ")
       process = try TestProgram.shell.start(["-c", "exec script -qec \"\(line)\" /dev/null < '\(pipe)'"])
     }
 
-    /// Types a line once the tool has asked for the nth time.
+    /// Types a line once the tool has requested the password a number of times.
     func type(_ text: String, after count: Int) async throws {
       let hasAsked = await becomes(every: .milliseconds(5)) {
         process.outputSoFar.components(separatedBy: "Password of").count > count

@@ -7,7 +7,7 @@
 
   @testable import MartletTool
 
-  /// What the tool sends of its standard input, and of the files that are named as curl names them.
+  /// The tool's requests with data from standard input and from files named as in curl.
   @Suite(.hangLimit) struct ToolInputTests {
     private let folder: TemporaryFolder
     private let server: MockServer
@@ -24,7 +24,7 @@
       return try await ToolProcess(try ToolProcess.martlet(), arguments, input: file).end()
     }
 
-    /// The requests, in a line each.
+    /// The requests, one line each.
     private var sent: [String] {
       server.requests.map { "\($0.method) \($0.header("Content-Type") ?? "-") \($0.text)" }
     }
@@ -88,7 +88,7 @@
         #expect(result.status == 6, "\(arguments): \(result.errors)")
       }
 
-      // The input is sent while it arrives, but its end never comes.
+      // The input is sent as it arrives, but its end never arrives.
       #expect(server.requests.allSatisfy { !$0.isComplete && text.hasPrefix($0.text) }, "\(server.requests)")
       #expect(server.requests.count <= (text.isEmpty ? 0 : 2))
       try pipe.fileHandleForWriting.close()
@@ -145,7 +145,7 @@
     ])
     func `the beginning of a long input decides its content type`(text: String, type: String) {
       #expect(RequestCommand.contentType(ofBeginning: Data(text.utf8)) == type)
-      // A character may be cut.
+      // The beginning may end within a character.
       #expect(RequestCommand.contentType(ofBeginning: Data((text + "é").utf8.dropLast())) == type)
       #expect(
         RequestCommand.contentType(ofBeginning: Data(text.utf8) + [0xFF, 0, 0, 0, 0]) == "application/octet-stream")
@@ -177,7 +177,7 @@
         try await writer.value
 
         #expect(body?.contentType == type, "after pauses of \(pause)")
-        // The end of a document is known before it is sent, and so is its length.
+        // A document is read to its end before it is sent, so its length is known.
         if type == "application/json", JSONScanner.problem(in: parts[0]) == nil {
           #expect(body == .text(parts.joined(), contentType: type), "after pauses of \(pause)")
         }
@@ -235,7 +235,7 @@
     @Test func `other content, GET, HEAD and --ignore-stdin do not read standard input`() async throws {
       let url = server.url("/")
       try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
-      // Open for both, so that it never ends.
+      // The pipe is opened for both directions, so it never ends.
       let endless = try #require(FileHandle(forUpdatingAtPath: folder.path("pipe")))
 
       for arguments in [["GET", url], ["-I", url], [url, "--ignore-stdin"], [url, "a=b"], [url, "-d", "c"]] {

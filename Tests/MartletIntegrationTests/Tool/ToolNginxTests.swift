@@ -3,7 +3,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The tool against a server that others made.
+/// The tool with a third-party server.
 @Suite(.hangLimit) struct ToolNginxTests {
   @Test(.needs(.nginx)) func `prints the status, header fields and body of an nginx response`() async throws {
     let server = try await NginxServer(files: ["file.txt": "served by nginx\n"])

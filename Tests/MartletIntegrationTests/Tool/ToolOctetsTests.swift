@@ -14,7 +14,7 @@
       server = try MockServer(.ok("the body"))
     }
 
-    /// Runs a line of the shell, in which `$1` is the tool, `$2` the server's URL and `$3` the test's folder.
+    /// Runs a shell line in which `$1` is the tool, `$2` the server's URL and `$3` the test's folder.
     private func shell(_ line: String, environment: [String: String] = [:]) async throws -> ToolProcess.Result {
       let words = ["-c", line, "sh", try ToolProcess.martlet().path, server.url("/"), folder.url.path]
       return try await TestProgram.shell.start(words, environment: environment).end()
@@ -44,7 +44,7 @@
       #"-o "$3/$(printf 'caf\351')""#, #"-b "$(printf 'a=\351')""#, #""$(printf 'download\351')""#,
     ])
     func `an argument that is not UTF-8 is an error`(_ argument: String) async throws {
-      // The file that a repaired name would mean.
+      // The file to which a repaired name would refer.
       try folder.write("another file", to: "caf\u{FFFD}")
 
       let result = try await shell(#""$1" "$2" "# + argument)

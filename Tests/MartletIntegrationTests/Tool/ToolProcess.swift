@@ -20,10 +20,10 @@ final class ToolProcess: Sendable {
   private let process = Process()
   private let folder: TemporaryFolder
 
-  /// The tool, which is built into the folder of the tests.
+  /// Returns the tool, which is built into the tests' folder.
   static func martlet() throws -> URL { try built("martlet") }
 
-  /// A program of the package, which is built into the folder of the tests.
+  /// Returns a program of the package, which is built into the tests' folder.
   static func built(_ name: String) throws -> URL {
     let places = [
       Bundle(for: Anchor.self).bundleURL, Bundle.main.executableURL,
@@ -50,15 +50,15 @@ final class ToolProcess: Sendable {
     folder = try TemporaryFolder()
     process.executableURL = executable
     process.arguments = arguments
-    // The proxies of whoever runs the tests cannot reach their servers.
+    // Proxies from the environment cannot reach the tests' servers.
     process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
       .merging(environment) { $1 }
     process.standardInput = input
     process.standardOutput = try FileHandle(forWritingTo: folder.write("", to: "output"))
     process.standardError = try FileHandle(forWritingTo: folder.write("", to: "errors"))
-    // Foundation hears of a program's end by a descriptor that any other one would inherit that starts meanwhile. Then it
-    // hears of it, and takes it from the system, only at the end of that one, and what waits for other children of this
-    // process, such as exit tests, finds this one again and again.
+    // Foundation learns of a program's end through a descriptor that programs started in the meantime would inherit. It
+    // would then collect this program only when those end. Until then, code that waits for other child processes, such
+    // as exit tests, would find this program again and again.
     try Self.starting.withLock { try process.run() }
   }
 
@@ -66,20 +66,20 @@ final class ToolProcess: Sendable {
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
 
-  /// What it has written up to now.
+  /// The program's standard output so far.
   var outputSoFar: String { String(decoding: (try? folder.contents("output")) ?? Data(), as: UTF8.self) }
 
-  /// What it has written to its standard error up to now.
+  /// The program's standard error so far.
   var errorsSoFar: String { String(decoding: (try? folder.contents("errors")) ?? Data(), as: UTF8.self) }
 
-  /// Whether it runs.
+  /// Whether the program is running.
   var isRunning: Bool { process.isRunning }
 
   func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-  /// Waits until it takes connections at all of these ports of 127.0.0.1.
+  /// Waits until the program accepts connections on all of these ports of 127.0.0.1.
   ///
-  /// - Returns: Whether it does; not if it has ended.
+  /// - Returns: Whether it does; `false` if it has ended.
   func opens(_ ports: [Int]) async -> Bool {
     let isOver = await becomes(every: .milliseconds(10)) {
       guard process.isRunning else { return true }
@@ -94,16 +94,16 @@ final class ToolProcess: Sendable {
 
   func opens(_ ports: Int...) async -> Bool { await opens(ports) }
 
-  /// Starts what listens on a port that it is told.
+  /// Starts a program that listens on a given port.
   ///
-  /// Somebody may take a port between its choice and its use: up to three are tried.
+  /// Another process may take a port between its choice and its use, so up to three ports are tried.
   ///
   /// - Parameters:
-  ///   - name: What it is called.
-  ///   - start: Starts it with a port.
-  ///   - isReady: Waits until it can be used, or has ended.
-  /// - Returns: It, and its port.
-  /// - Throws: What fails in the test, if it does not start.
+  ///   - name: The program's name.
+  ///   - start: Starts the program with a port.
+  ///   - isReady: Waits until the program can be used or has ended.
+  /// - Returns: The program and its port.
+  /// - Throws: A test failure if the program does not start.
   static func listening(
     _ name: String, _ start: (Int) throws -> ToolProcess,
     isReady: (ToolProcess, Int) async -> Bool = { await $0.opens($1) }
@@ -123,7 +123,7 @@ final class ToolProcess: Sendable {
     let output: String
   }
 
-  /// Waits for the end of the program.
+  /// Waits for the program to end.
   func end() async throws -> Result {
     while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
     return Result(

@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// What a person sees: `script` of util-linux runs the tool on a pseudo terminal.
+  /// The output that a person sees: `script` from util-linux runs the tool on a pseudo terminal.
   @Suite(.needs(.script), .needs(.pseudoTerminals), .hangLimit) struct ToolTerminalTests {
     private func shown(_ arguments: String..., environment: [String: String] = [:]) async throws -> String {
       let words = [try ToolProcess.martlet().path] + arguments
