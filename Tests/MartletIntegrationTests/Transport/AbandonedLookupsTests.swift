@@ -9,7 +9,7 @@
   @testable import Martlet
 
   @Suite(.hangLimit) struct AbandonedLookupsTests {
-    /// What libcurl has for a lookup: its own end of a pair of sockets, and that of the thread.
+    /// The sockets of a libcurl lookup: libcurl's end of a pair, and the end of the lookup thread.
     private struct Lookup {
       let own: CInt
       let thread: CInt
@@ -27,7 +27,7 @@
     private let wake = martlet_wake_new()
     private let owner = NSObject()
 
-    /// The sockets on which something has happened.
+    /// Returns the sockets that have events.
     private func events(_ poll: CInt) -> [CInt] {
       var events = [martlet_event](repeating: martlet_event(), count: 8)
       let count = martlet_poll_wait(poll, &events, 8, 0)
@@ -51,7 +51,7 @@
       #expect(!lookups.isEmpty)
 
       close(lookup.thread)
-      // A child of another test may have a copy of it for a moment.
+      // A child process of another test may briefly have a copy of the socket.
       for _ in 0..<10_000 where !lookups.isEmpty {
         for socket in events(poll) { lookups.act(on: socket) }
         usleep(1_000)
@@ -67,7 +67,7 @@
       let lookup = try Lookup()
       let slot = try #require(limiter.take(for: Self.origin))
 
-      // Another transfer's lookup of the same name was quicker.
+      // Another transfer's lookup of the same name was faster.
       lookups.closes(lookup.own, of: owner)
       close(lookup.own)
       close(lookup.thread)
@@ -98,7 +98,7 @@
       #expect(limiter.take(for: Self.origin) != nil)
     }
 
-    /// An `eventfd` says when the addresses are there, and nothing of the end of a lookup that was given up.
+    /// An `eventfd` reports that the addresses are available, but not the end of an abandoned lookup.
     @Test(
       arguments: [(0x08_08ff, false), (0x08_0900, true), (0x08_1300, true), (0x08_1400, false)] as [(UInt32, Bool)])
     func `a slot is held for a second if libcurl does not report the end of a lookup`(version: UInt32, isKept: Bool)
@@ -165,7 +165,7 @@
 
       #expect(lookups.isEmpty)
       #expect(limiter.take(for: Self.origin) != nil)
-      // A child of another test may have a copy of it for a moment; then nobody is there any more.
+      // A child process of another test may briefly have a copy. After that, the socket has no peer.
       var isAlone = false
       for _ in 0..<10_000 where !isAlone {
         isAlone = send(lookup.thread, "x", 1, CInt(MSG_NOSIGNAL | MSG_DONTWAIT)) == -1 && errno == EPIPE

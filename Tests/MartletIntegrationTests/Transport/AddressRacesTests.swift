@@ -14,14 +14,14 @@
     private let owner = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
     private var races = AddressRaces()
 
-    /// Begins to connect to the first address, and a race between the others when its time is over.
+    /// Starts to connect to the first address, and starts a race between the others when its time is over.
     private mutating func race(_ count: Int) {
       races.opened(5, Self.addresses[0], by: owner, at: 0)
       #expect(races.takeDue(at: Self.delay) == [.silence(5, owner)])
       races.begin(owner, Array(Self.addresses.prefix(count)), at: Self.delay)
     }
 
-    /// Begins a race between two addresses, which the second one wins.
+    /// Starts a race between two addresses, which the second one wins.
     private mutating func raceWonBySecond(reportedWith port: CInt? = nil) {
       race(2)
       races.moved(5, to: Self.addresses[1], at: Self.delay, reportedWith: port)

@@ -7,11 +7,11 @@
   import TestSupport
   import Testing
 
-  /// Callers that wait for their answers on their own threads, because those have always come at once.
+  /// Callers that wait for responses on their own threads, because earlier responses arrived at once.
   @Suite(.hangLimit) struct AnswerWaitTests {
     private static let block = Data(count: 65_521) { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
-    /// So many bytes, made fast.
+    /// Returns a number of bytes, which are generated quickly.
     private static func bytes(_ count: Int) -> Data {
       var bytes = Data()
       while bytes.count < count { bytes += block.prefix(count - bytes.count) }
@@ -20,7 +20,7 @@
 
     @Test(arguments: Lane.engines) func `waits inline for fast responses`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("hello"))
-      // However long an answer takes on a busy machine.
+      // The patience exceeds the time of any response, even on a busy machine.
       let pace = InlineWaitHeuristic(patience: 20_000_000, credit: InlineWaitHeuristic.maximumCredit)
       let transport = WaitingTransport(lane: lane, pace: pace)
       let client = Lane.curl.client(.transport(transport))
@@ -30,7 +30,7 @@
         #expect(response.text == "hello")
       }
 
-      // Not all: another thread may be about to have the loop, on a busy machine often.
+      // Not every wait is inline: another thread may be about to take the loop, which is common on a busy machine.
       #expect(!Stress.isOn || transport.awaitedCount >= 50)
       #expect(server.requests.count == 100)
     }
@@ -46,7 +46,7 @@
       #expect(transport.awaitedCount <= 1)
     }
 
-    /// The wait ends after its time, and the loop's own thread goes on with the transfer.
+    /// The wait ends after its time, and the loop's own thread continues the transfer.
     @Test(arguments: Lane.engines) func `hands a late response over to the loop`(_ lane: Lane) async throws {
       let server = try MockServer { (request: RecordedRequest) in
         request.target == "/slow" ? .ok("late").delayed(by: .milliseconds(60)) : .ok("x")
@@ -80,7 +80,7 @@
       }
     }
 
-    /// What others start meanwhile is not kept waiting, whoever has the thread.
+    /// An inline wait delays no other request, whichever thread runs the loop.
     @Test(arguments: Lane.engines) func `other requests start and finish during an inline wait`(_ lane: Lane)
       async throws
     {
@@ -152,7 +152,7 @@
     }
   }
 
-  /// An engine that takes its servers for quick ones from the beginning.
+  /// An engine that considers its servers fast from the start.
   struct WaitingTransport: Transport {
     private let lane: Lane
     private let pace: InlineWaitHeuristic
@@ -170,7 +170,7 @@
       self.pace = pace
     }
 
-    /// How many answers were there before their callers had to suspend.
+    /// The number of responses that arrived before their callers had to suspend.
     var awaitedCount: Int { made.count.withLock { $0?.value ?? 0 } }
 
     func prepared(for settings: TransportSettings) -> any Transport {

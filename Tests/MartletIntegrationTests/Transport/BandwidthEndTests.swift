@@ -7,7 +7,7 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// How requests end that a limit holds back, and what they cost until then.
+  /// How requests end that a bandwidth limit delays, and their cost until then.
   @Suite(.ownThreads, .hangLimit) struct BandwidthEndTests {
     private static let large = Data(repeating: 7, count: 1_000_000)
 
@@ -17,8 +17,8 @@
     func `waiting for bandwidth does not count as idle time`(_ lane: Lane, isUpload: Bool) async throws {
       let server = try MockServer(.data(Self.large))
       defer { server.stop() }
-      // With so many before it a request waits for forty turns, each of a second: it has none here, however busy the
-      // machine is.
+      // With 40 requests ahead of it, a request waits for 40 turns of a second each, so it gets none in this test,
+      // however busy the machine is.
       let client = lane.client {
         $0.bandwidth = isUpload ? .limit(up: 1024) : .limit(down: 1024)
         $0.maximumConnectionsPerHost = 50
@@ -43,14 +43,14 @@
       }
       await hasHead.wait { $0 }
       #expect(await becomes { waiters(client) == 41 })
-      // The time of the idle limit passes.
+      // Advances the clock beyond the idle limit.
       for _ in 0..<3 {
         clock.advance(by: .seconds(700))
         try await Task.sleep(for: .milliseconds(20))
       }
       task.cancel()
 
-      // And not the error of a limit.
+      // The error must not be a timeout.
       await #expect(throws: CancellationError.self) { try await task.joined }
       for other in others {
         other.cancel()
@@ -77,7 +77,7 @@
       try await server.request()
       try await server.send("HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n")
       await hasHead.wait { $0 }
-      // In more than one turn.
+      // The bytes arrive in more than one turn.
       let seconds = try await Pace.seconds {
         try await server.send(Self.large.prefix(8000))
         #expect(await becomes { client.activity.current.running.first?.progress.received == 8000 })
@@ -113,7 +113,7 @@
       }
     }
 
-    // MARK: Ends
+    // MARK: Ended requests
 
     // Each of these bodies would take minutes.
 
@@ -140,7 +140,7 @@
         #expect(await becomes { waiters(client) == 0 })
       }
 
-      // Behind those that have gone nobody's turn would come.
+      // Behind the cancelled requests, no request would ever get its turn.
       let small = try MockServer(.ok("hello"))
       defer { small.stop() }
       #expect(try await client.get(RequestTarget(small.url)).text == "hello")
@@ -213,7 +213,7 @@
         $0.exchangeMiddleware = [LoggingMiddleware(.throttle, to: sink)]
       }
 
-      // Turns come every half second. What the machine needs for a turn is no wait for bandwidth.
+      // There is a turn every half second. The time that the machine needs for a turn is not a wait for bandwidth.
       let elapsed = try await Pace.seconds { _ = try await client.get(RequestTarget(server.url)) }
       await sink.flush()
 
@@ -252,7 +252,7 @@
           group.cancelAll()
           while await group.nextResult() != nil {}
         }
-        // With the limit this would take minutes.
+        // With the limit, this would take minutes.
         try await fast.stream(.get(url)) { for try await _ in $0.body {} }
         server.stop()
         small.stop()
@@ -260,7 +260,7 @@
     }
   }
 
-  /// How many requests of a client wait for a turn.
+  /// Returns the number of requests of a client that wait for their turn.
   private func waiters(_ client: HTTPClient) -> Int {
     let budget = client.core.settings.configuration.bandwidthBudget
     return (budget?.down?.waiterCount ?? 0) + (budget?.up?.waiterCount ?? 0)

@@ -5,17 +5,17 @@
   @testable import CurlEngine
   @testable import Martlet
 
-  /// Bodies as the encoders of the four codings make them.
+  /// Bodies as the encoders of the four codings produce them.
   enum CodedBodies {
     /// The numbers from 0 to 199.
     static let text = (0..<200).map(String.init).joined(separator: " ")
 
-    /// ``text`` in each coding; two of them under one name.
+    /// ``text`` in each coding, including two formats that are both named `deflate`.
     static let all: [(name: String, body: Data)] = [
       ("gzip", gzip), ("x-gzip", gzip), ("deflate", zlib), ("deflate", bare), ("br", brotli), ("zstd", zstd),
     ]
 
-    /// Those of them that this machine can decode.
+    /// The bodies that this machine can decode.
     static let usable = all.filter { coded in ContentCoding.usable.contains { $0 == ContentCoding(named: coded.name) } }
 
     /// ``text`` in gzip.
@@ -28,7 +28,7 @@
       gFggJsj7bpU7K8QMsUMMEUvEFLFFjBFrpL/r1z88XR7dsQIAAA==
       """)
 
-    /// ``text`` in the format that `deflate` means.
+    /// ``text`` in the zlib format, which is the meaning of `deflate`.
     static let zlib = bytes(
       """
       eNod0skBxCAQxMBUFALNMTD5J7by/ts2LjEIk8XmUFweTQYJmWSRTQ4pcskjzRxMn5nMxdzMwyzmZT5mswYrLF+5WJt1WMW6rMdq9mCH\
@@ -38,7 +38,7 @@
       OyvEDLFDDBFLxBSxRYwRa6S/69c/kBl8LQ==
       """)
 
-    /// ``text`` in the format that many send as `deflate`.
+    /// ``text`` as a bare deflate stream, which many servers send as `deflate`.
     static let bare = bytes(
       """
       HdLJAcQgEMTAVBQCzTEw+Se28v7bNi4xCJPF5lBcHk0GCZlkkU0OKXLJI80cTJ+ZzMXczMMs5mU+ZrMGKyxfuVibdVjFuqzHavZghz3Z\
@@ -78,11 +78,11 @@
     static let zstdOfSecond = bytes(
       "KLUv/SAGMQAAc2Vjb25k")
 
-    /// 200 times the word `martlet` and a space, in three codings.
+    /// The word `martlet` and a space, repeated 200 times, in three codings.
     static let gzipThenBrotliThenZstd = bytes(
       "KLUv/SQtaQEAgAIQH4sIAAAAAAACA8tNLCrJSS1RyB2lR+lRepQepUdpEmgATlQvjEAGAAADrRaBeA==")
 
-    /// 200 times the word `martlet` and a space: 39:1.
+    /// The word `martlet` and a space, repeated 200 times, with a ratio of 39:1.
     static let gzipOfMartlets = bytes(
       "H4sIAAAAAAACA8tNLCrJSS1RyB2lR+lRepQepUdpEmgATlQvjEAGAAA=")
 
@@ -90,7 +90,7 @@
     static let zstdOfMebibyte = bytes(
       "KLUv/aAAABAATAAACAABAPz/ORACAgAQAAIAEAACABAAAgAQAAIAEAACABAAAwAQAA==")
 
-    /// 64 MiB of zeros, in gzip twice.
+    /// 64 MiB of zeros, compressed twice with gzip.
     static let twiceGzipOf64Mebibytes = bytes(
       """
       H4sIAAAAAAACA+3cr05CcRTA8YtcNyYbYiAZ5BGIFAYazAbNjgcgkmVzJgsvQWZjc7PSeAO02f0TnDM5L9z7GL/z+aSTTzw7+549NrLS\
@@ -115,13 +115,13 @@
       6N7/8///HwAJgDgsAN37//z//wcgARCHBaB7/w8=
       """)
 
-    /// 1 GiB of zeros in gzip, 1030:1.
+    /// Returns 1 GiB of zeros in gzip, with a ratio of 1030:1.
     static func gzipBomb() throws -> Data {
       let member = try decode(twiceGzipOf64Mebibytes, ["gzip"])
       return repeated(member, 16)
     }
 
-    /// 1 GiB of zeros in zstd, 21,000:1.
+    /// 1 GiB of zeros in zstd, with a ratio of 21,000:1.
     static let zstdBomb = repeated(zstdOfMebibyte, 1024)
 
     static func repeated(_ data: Data, _ count: Int) -> Data {
@@ -130,7 +130,7 @@
       return result
     }
 
-    /// Decodes a body that comes in pieces of `chunk` bytes, taking `pulls` steps while they are lent.
+    /// Decodes a body that arrives in chunks of `chunk` bytes, with at most `pulls` steps while the bytes are borrowed.
     static func decode(
       _ body: Data, _ names: [String], chunk: Int = .max, pulls: Int = .max,
       step: (Data) -> Void = { _ in }
@@ -148,7 +148,7 @@
       var start = body.startIndex
       while start < body.endIndex {
         let end = body.endIndex - start > chunk ? start + chunk : body.endIndex
-        // A copy of its own, which is gone when the decoder goes on.
+        // A separate copy, which is released before the decoder continues.
         let bytes = [UInt8](body[start..<end])
         try bytes.withUnsafeBufferPointer { bytes in
           try decoder.push(bytes) { () throws(ResponseHeadReader.Problem) in try pull(atMost: pulls) }

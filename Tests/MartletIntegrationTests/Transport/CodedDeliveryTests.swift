@@ -6,14 +6,14 @@
   @testable import CurlEngine
   @testable import Martlet
 
-  /// Coded bodies that are whole, cut or damaged, and come in pieces.
+  /// Encoded bodies that are complete, truncated or damaged, and arrive in chunks.
   @Suite(.hangLimit) struct CodedDeliveryTests {
-    /// What may come of a body.
+    /// The expected result of a body.
     private enum Expectation {
       case text(Data)
       /// An error.
       case cut
-      /// An error, or the same text where the coding has no checksum of what was damaged.
+      /// An error, or the same text if the coding has no checksum for the damaged part.
       case damaged(hasChecksum: Bool)
     }
 
@@ -23,7 +23,7 @@
       let bytes: Data
       let expectation: Expectation
 
-      /// What is wrong with what came of it, if anything is.
+      /// Returns what is wrong with the result, or `nil`.
       func problem(_ result: Result<DeliveryLine.Answer, any Error>) -> String? {
         switch (result, expectation) {
         case (.success(let answer), .text(let text)): return answer.body == text ? nil : "\(answer.body.count) bytes"
@@ -64,7 +64,7 @@
         }
       }
       guard ContentCoding.usable.contains(.zstd) else { return all }
-      // More than a reader that sleeps has room for: the rest waits in the decoder, whatever follows.
+      // The body exceeds a sleeping reader's buffer, so the rest waits in the decoder, whatever bytes follow.
       let large = CodedBodies.zstdOfMebibyte
       for (name, bytes, expectation) in [
         ("whole", large, Expectation.text(Data(count: 1 << 20))), ("cut", large.dropLast(), .cut),
@@ -75,7 +75,7 @@
       return all
     }
 
-    /// The body in an answer, of whose length there is no doubt.
+    /// Returns responses that contain the body and whose length is unambiguous.
     private static func answers(_ body: Body) -> [Delivery.Answer] {
       let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(body.coding)\r\n"
       let length = Data("\(head)Content-Length: \(body.bytes.count)\r\n\r\n".utf8) + body.bytes

@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 #if canImport(Darwin) || URLSession
-  /// Why a case cannot pass with the loader that Foundation has on Linux, whatever is built above it.
+  /// The reasons cases cannot pass with Foundation's loader on Linux, whatever is built on it.
   ///
-  /// Those that end the process are repeated in processes of their own.
+  /// Cases that end the process are repeated in separate processes.
   private let systemLoaderExclusions: [String: String] = {
     #if canImport(FoundationNetworking)
       [
@@ -39,7 +39,7 @@ import Testing
   }()
 
   @Suite(.hangLimit) struct ConformanceTests {
-    /// It sends no body streams, on any system.
+    /// The system's loader sends no body streams on any system.
     @Test(
       .needs(.documentedLoader),
       arguments: TransportConformance.cases(excluding: systemLoaderExclusions).filter { !$0.needsBodyStreams })
@@ -88,7 +88,7 @@ import Testing
     #expect(failures.map(\.expected) == ["the number of requests is 1"])
   }
 
-  /// The cases that hold for a transport that fails are those that want a failure of that kind, and no others.
+  /// A transport that always fails passes only the cases that require its kind of failure.
   @Test(arguments: [HTTPError.Kind.connectionLost, .protocolViolation, .cannotConnect, .timedOut])
   func `fails a transport that always fails`(kind: HTTPError.Kind) async throws {
     let broken: @Sendable () -> any Transport = { StubTransport { _ in .failure(HTTPError(kind, "stubbed")) } }
@@ -115,7 +115,7 @@ import Testing
   }
 }
 
-/// Delivers every body backwards.
+/// Delivers every body in reverse.
 private struct CorruptingTransport: Transport {
   var base = HTTPClient.Configuration().transport
 

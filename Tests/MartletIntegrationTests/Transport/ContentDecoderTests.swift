@@ -80,7 +80,7 @@
       let gzip = CodedBodies.gzip + CodedBodies.gzipOfSecond
       #expect(try CodedBodies.decode(gzip, ["gzip"], chunk: 5) == Self.text + Data("second".utf8))
       guard ContentCoding.usable.contains(.zstd) else { return }
-      // A frame to be skipped, of 3 bytes (RFC 8878 §3.1.2).
+      // A skippable frame of 3 bytes (RFC 8878 §3.1.2).
       let skipped = Data([0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3])
       let zstd = skipped + CodedBodies.zstd + skipped + skipped + CodedBodies.zstdOfSecond + skipped
       for chunk in [1, 4, 100, .max] {
@@ -91,7 +91,7 @@
     }
 
     @Test func `ignores trailing data after gzip and rejects it after other codings`() throws {
-      // The second octet of the rest is one that a member begins with.
+      // The second octet of the rest is the first octet of a gzip member.
       let rest = Data([0x00, 0x1F, 0x8B])
       for (name, body) in CodedBodies.usable {
         for chunk in [1, .max] {
@@ -107,10 +107,10 @@
 
     @Test func `accepts only standard zstd frames with windows of up to 8 MiB`() throws {
       guard ContentCoding.usable.contains(.zstd) else { return }
-      // A format of before the standard, which libzstd may know.
+      // A format from before the standard, which libzstd may support.
       let old = Data([0x25, 0xB5, 0x2F, 0xFD]) + CodedBodies.zstd.dropFirst(4)
       #expect(throws: Problem.self) { try CodedBodies.decode(old, ["zstd"]) }
-      // The window is in the octet after the descriptor (RFC 8878 §3.1.1.1.2); then an empty last block.
+      // The octet after the descriptor contains the window (RFC 8878 §3.1.1.1.2); an empty last block follows.
       let large = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x68, 0x01, 0x00, 0x00])
       #expect(try CodedBodies.decode(large, ["zstd"]) == Data())
       var tooLarge = large
@@ -165,12 +165,12 @@
     }
 
     @Test func `rejects more than 1 MiB of input without content`() throws {
-      // A member of gzip and a frame of zstd with nothing in them, one to be skipped, and what is ignored after gzip.
+      // An empty gzip member, an empty zstd frame, and a skippable frame. Bytes after a gzip member are ignored.
       let member = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0])
       let frame = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58, 0x01, 0x00, 0x00])
       let skipped = Data([0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3])
-      // Blocks of deflate with nothing in them (RFC 1951 §3.2.4), bare and in zlib's format, and of br (RFC 7932 §9.2),
-      // each with a last one.
+      // Empty deflate blocks (RFC 1951 §3.2.4), bare and in zlib's format, and empty br blocks (RFC 7932 §9.2), each
+      // with a last block.
       let (stored, last) = (Data([0, 0, 0, 0xFF, 0xFF]), Data([1, 0, 0, 0xFF, 0xFF]))
       for (name, start, empty, end) in [
         ("gzip", Data(), member, Data()), ("gzip", member, Data([0]), Data()), ("zstd", Data(), frame, Data()),
@@ -194,7 +194,7 @@
       #expect(throws: Problem.self) {
         try CodedBodies.decode(CodedBodies.zstdOfMebibyte + CodedBodies.zstdOfSecond, ["zstd"])
       }
-      // A frame with the head of a frame to be skipped, of 2 GiB; the second decoder makes nothing of them.
+      // A frame that contains the head of a skippable frame of 2 GiB, so the second decoder produces nothing.
       let head = Data([
         0x28, 0xB5, 0x2F, 0xFD, 0x20, 8, 0x41, 0, 0, 0x50, 0x2A, 0x4D, 0x18, 0xFF, 0xFF, 0xFF, 0x7F,
       ])

@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// No case is left out: what HTTP asks of a transport, libcurl and what is built on it do.
+  /// The engine, together with libcurl, meets all of HTTP's requirements for a transport, so no case is excluded.
   @Suite(.hangLimit) struct CurlConformanceTests {
     @Test(arguments: Lane.engines, TransportConformance.cases)
     func `the engine conforms`(_ lane: Lane, _ conformance: TransportConformance.Case) async throws {
@@ -19,7 +19,7 @@
       try Test.cancel("\(fact.missing)")
     }
 
-    /// As with servers that have shown that they answer at once.
+    /// The servers count as fast from the start, as if they had always responded at once.
     @Test(arguments: Lane.engines, TransportConformance.cases)
     func `the engine conforms with inline waits`(
       _ lane: Lane, _ conformance: TransportConformance.Case

@@ -71,7 +71,7 @@
 
     @Test(.enabled(if: ContentCoding.usable.contains(.zstd), "libcurl has no zstd"))
     func `delivers a decoding error that occurs after the reader made room`() async throws {
-      // More than the reader gets at once, and then an error, while the server says nothing more.
+      // The body exceeds what the reader receives at once and then has an error, while the server sends nothing more.
       let body = CodedBodies.zstdOfMebibyte + Data("?".utf8)
       let head = "HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\nContent-Length: 1000\r\n\r\n"
       let server = try MockServer(.steps([.text(head), .bytes(body), .hang]))

@@ -8,14 +8,14 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// What the engine's loop keeps of transfers and connections, and for how long.
+  /// The state that the engine's loop keeps for transfers and connections, and for how long.
   @Suite(.hangLimit) struct CurlLoopTests {
     @Test func `rejects a blocking call on an engine thread`() async throws {
       let client = Lane.curl.client(.timeout(.unlimited), .idleConnectionLifetime(.seconds(3600)))
 
       let error = await withCheckedContinuation { (continuation: CheckedContinuation<(any Error)?, Never>) in
         Thread.detachNewThread {
-          // As it is while a thread has the lock of an engine.
+          // Simulates a thread that holds the lock of an engine.
           _ = martlet_library_enter()
           defer { martlet_library_leave() }
           do {
@@ -44,7 +44,7 @@
         #expect(response.connection?.isReused == true)
         var pieces = response.body.makeAsyncIterator()
         var size = try await pieces.next()?.count ?? 0
-        // More comes than there is room for, while others begin.
+        // More bytes arrive than the buffer can hold, while other requests start.
         for _ in 0..<20 {
           #expect(try await client.get(small).text == "x")
           try await Task.sleep(for: .milliseconds(10))
@@ -56,7 +56,7 @@
       #expect(size == 512 << 16)
     }
 
-    // MARK: What is over
+    // MARK: Finished requests
 
     @Test func `releases the body of a finished request`() async throws {
       let server = try MockServer(.ok())
@@ -77,7 +77,7 @@
       #expect(try client.hasEngineThread())
     }
 
-    /// A mebibyte in a few bytes, so that all of it has come before its reader has room for it.
+    /// Returns a server whose small body decodes to 1 MiB, so all of it arrives before its reader has room for it.
     private func swelling() throws -> MockServer {
       let coded = try Deflater.gzip(Data(count: 1 << 20))
       return try MockServer(.data(coded, headers: ["Content-Encoding": "gzip"]))
@@ -139,7 +139,7 @@
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    // MARK: Others' connections
+    // MARK: Other connections
 
     @Test func `the end of one connection does not end an upload on another`() async throws {
       let first = try MockServer(.ok("x"))
@@ -158,7 +158,7 @@
       #expect(try await response.text == "begin end")
     }
 
-    // MARK: Answers before the end of the request
+    // MARK: Early responses
 
     @Test func `a complete response is delivered even if the server closes during the upload`() async throws {
       let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole"
@@ -206,7 +206,7 @@
       let arrivals = Shared(0)
       let server = try MockServer { request in
         guard request.method == "GET" else { return .steps([.cut]) }
-        // Each on a connection of its own.
+        // The server responds only when both requests have arrived, so each has its own connection.
         arrivals.withLock { $0 += 1 }
         await arrivals.wait { $0 == 2 }
         return .ok("x")
@@ -226,7 +226,7 @@
       #expect(server.requests.filter { $0.method == "POST" }.count == 1)
     }
 
-    /// Refuses the first attempts at a request unread, as a server of HTTP/2 does.
+    /// Refuses the first attempts at a request unread, as an HTTP/2 server does.
     private struct RefusingTransport: Transport {
       var base: any Transport
 

@@ -9,9 +9,9 @@
     @testable import CurlEngine
     @testable import Martlet
 
-    /// The tasks of the session over the engine: who gets one, and when it ends.
+    /// The session's tasks over the engine: which requests have one, and when it ends.
     @Suite(.hangLimit) struct CurlSessionTaskTests {
-      /// Has a transfer end before the session loads its task, and says once more that it is over.
+      /// Ends a transfer before the session loads its task, and then reports the end a second time.
       private struct HastyTransport: AbortAwareTransport {
         let session: URLSession
 
@@ -44,7 +44,7 @@
 
         try await use()
 
-        // A session is not released while it knows a task.
+        // A session is not released while it has a task.
         #expect(await becomes { weakSession == nil })
       }
 
@@ -58,7 +58,7 @@
           weakTasks = tasks
           for number in 0..<3 {
             async let text = client.get(server.target).text
-            // To close the connection would make the client's next request fail.
+            // Closing the connection would make the client's next request fail.
             _ = try await number == 0 ? server.request() : server.nextRequest()
             #expect(await becomes { tasks.counts == (1, 1) })
             #expect(await becomes { tasks.session != nil })
@@ -85,7 +85,7 @@
         #expect(tasks.counts == (0, 0) && tasks.session == nil)
       }
 
-      /// The body is read after its client has gone, and the session with it.
+      /// The body is read after its client and the session have been released.
       @Test func `a body can be read after its client is released, with or without a task`() async throws {
         for patience in [DispatchTimeInterval.milliseconds(1), .seconds(600)] {
           let server = try SteppedServer()
@@ -108,7 +108,7 @@
     }
 
     extension Transport where Self == PreparedTransport {
-      /// The default transport with tasks for what lasts longer or shorter than usual.
+      /// The default transport, which creates tasks after a longer or shorter time than usual.
       static func loading(with tasks: CurlSessionTasks) -> PreparedTransport {
         PreparedTransport { CurlSessionLoader($0, tasks: tasks) }
       }

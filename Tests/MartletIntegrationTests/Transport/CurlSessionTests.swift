@@ -10,17 +10,17 @@
     @testable import MartletBase
     @testable import Martlet
 
-    /// The tasks of the session over the engine: each one ends, whoever ends it.
+    /// The session's tasks over the engine: each task ends, whatever ends it.
     @Suite(.ownThreads, .hangLimit) struct CurlSessionTests {
       private func loader(of client: HTTPClient) throws -> CurlSessionLoader {
         try #require(client.core.settings.transport as? CurlSessionLoader)
       }
 
-      /// Requests have tasks, unless they are very quick.
+      /// A transport that creates tasks for all but very quick requests.
       private static let tasks: ClientSetting = .transport(
         .loading(with: CurlSessionTasks(patience: .milliseconds(1))))
 
-      /// A session is not released while it knows a task, so its going says that all tasks have ended.
+      /// Expects that all tasks end, which the session's release shows: a session is not released while it has a task.
       private func expectEnd(of client: inout HTTPClient?) async throws {
         weak var session: URLSession?
         if let client {
@@ -28,7 +28,7 @@
           session = loader.tasks.session
           #expect(session != nil)
           #expect(await becomes { loader.tasks.counts == (0, 0) })
-          // A handle has its result before its task has come to its end.
+          // A handle has its result before its task has ended.
           #expect(await becomes { client.core.entryCount == 0 })
         }
         client = nil
@@ -105,9 +105,9 @@
         try await expectEnd(of: &client)
       }
 
-      /// Starts tasks as the loader does, and has the session cancel them a little later, unless they are to be kept.
+      /// Starts tasks as the loader does; unless a task is to be kept, the session cancels it slightly later.
       private struct CancellingTransport: AbortAwareTransport {
-        /// Tells of the end as ``CurlSessionTasks`` does.
+        /// Reports the end as ``CurlSessionTasks`` does.
         final class Observer: CurlTransferObserver {
           let exchange: CurlSessionExchange
 
@@ -137,7 +137,9 @@
         }
       }
 
-      /// Nobody but the session can do that, and nothing but its end would; it must not end the process either.
+      /// Normally, only the session cancels its tasks, and only when it ends.
+      ///
+      /// The process must survive a cancellation.
       @Test func `a request ends when the session cancels its task at any moment`() async throws {
         let server = try MockServer { (request: RecordedRequest) in
           request.header("X-Fate") == "silent" ? .hang : .ok("x").delayed(by: .milliseconds(1))
@@ -160,7 +162,7 @@
               group.addTask {
                 var counts = (0, 0)
                 for number in 0..<(Stress.count(20, full: 200)) {
-                  // Without luck, some are answered and some are not.
+                  // Fixed fates ensure that some requests get a response and some do not.
                   let fate = [0: "kept", 1: "silent"][number % 8] ?? "any"
                   do {
                     _ = try await client.get(RequestTarget(server.url), headers: ["X-Fate": fate])
@@ -190,7 +192,7 @@
         #expect(await becomes { weakSession == nil })
       }
 
-      /// Cancels what is about to start, before there is any loop to hear of it.
+      /// Cancels a transfer that is about to start, before there is a loop to notice it.
       private struct EarlyTransport: AbortAwareTransport {
         let tasks: CurlSessionTasks
 
@@ -260,7 +262,7 @@
           let running = client.start(.get(RequestTarget(server.url("/running"))))
           #expect(await server.waitForRequests(1))
           let tasks = try #require(client.core.settings.transport as? CurlSessionLoader).tasks
-          // It has a task now.
+          // Waits until the request has a task.
           #expect(
             await becomes {
               await withCheckedContinuation { answer in
@@ -271,7 +273,7 @@
           try await Blocker.block()
           let started = client.start(.get(RequestTarget(server.url("/started"))))
           #expect(await server.waitForRequests(2))
-          // The second task is being made now.
+          // Waits until the second task is being created.
           #expect(await becomes { tasks.counts.lasting == 2 })
           running.cancel()
           await #expect(throws: CancellationError.self) { try await running.value }
@@ -285,7 +287,7 @@
 
           #expect(error?.kind == .timedOut)
           #expect(await server.waitForOpenConnections(atMost: 1))
-          // All that happened while the queue was busy.
+          // The queue was busy during all of this.
           Blocker.isOver.withLock { $0 = true }
         }
       }

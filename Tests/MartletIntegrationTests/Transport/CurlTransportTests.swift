@@ -82,7 +82,7 @@
         "Content-Length : 2", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
         "Transfer-Encoding: xchunked", "no colon", ": 2", " folded: 1", "X-A: a\rb",
       ]
-      // A handle that has served: libcurl before 8.1.1 would write to freed memory for the folded line.
+      // The handle is reused, because libcurl before 8.1.1 would then write to freed memory for the folded line.
       let warm = try MockServer(.ok("x"))
       _ = try await client.get(RequestTarget(warm.url))
       for field in fields {
@@ -94,7 +94,7 @@
     }
 
     @Test func `survives a folded first line on a reused handle`() async throws {
-      // libcurl from 7.83 to 8.1.0 writes to freed memory for them, if nothing keeps it from that.
+      // For these lines, libcurl 7.83 to 8.1.0 writes to freed memory unless the engine prevents it.
       let good = try MockServer(.raw("HTTP/1.1 200 OK\r\nX-A: \(String(repeating: "a", count: 90))\r\n\r\nok"))
       let bad = try MockServer(.raw("HTTP/1.1 200 OK\r\n \t\(String(repeating: "b", count: 300))\r\nX-B: 1\r\n\r\nok"))
       let late = try MockServer(.raw("HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\n c\r\n\r\nok"))
@@ -140,9 +140,9 @@
       #expect(server.connectionCount == 1)
     }
 
-    // MARK: Once
+    // MARK: Requests that are sent once
 
-    /// libcurl would send it again by itself, whatever the method is.
+    /// libcurl would send the request again automatically, whatever its method.
     @Test(.needs(.reportedRequests), arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "PROPFIND"], [false, true])
     func `a request lost on a reused connection is sent once`(method: String, hasBody: Bool) async throws {
       for step in [MockResponse.Step.cut, .reset] {
@@ -157,7 +157,7 @@
         #expect(error?.mayBeStaleConnection == true)
         #expect(error?.mayHaveReachedServer == true)
         #expect(server.requests.count { $0.path == "/order" } == 1)
-        // Nor is there a second connection.
+        // The client opens no second connection either.
         #expect(server.connectionCount == 1)
       }
     }
@@ -175,7 +175,7 @@
       let server = try MockServer(.ok("x"), options: options)
       var answered = 0
       for number in 0..<Stress.count(60, full: 150) {
-        // Around the moment of the close, to hit it.
+        // The pauses vary around the moment when the server closes the connection.
         try await Task.sleep(for: .microseconds(4_000 + number * 20))
         do {
           _ = try await client.post(RequestTarget(server.url("/\(number)")), body: number % 2 == 0 ? nil : .text("x"))
@@ -198,7 +198,7 @@
       #expect(error?.phase == .waiting)
     }
 
-    /// libcurl would wait for the first answer, to see whether one connection serves all.
+    /// libcurl would wait for the first response, to see whether one connection can serve all requests.
     @Test func `opens a second connection without waiting for the first response`() async throws {
       let server = try MockServer { (request: RecordedRequest) in request.path == "/slow" ? .hang : .ok("x") }
       let client = client
@@ -214,7 +214,8 @@
 
     @Test(.needs(.unknownNames))
     func `a handle whose connection failed serves later requests`() async throws {
-      // Refused before there is a connection; then a GET sets up little, and a POST everything.
+      // The request is refused before there is a connection. Later, a GET sets few options, and a POST sets all of
+      // them.
       let refused = try MockServer.refusedPort()
       let server = try MockServer(answering: MockResponse.echo)
       for _ in 0..<3 {
@@ -223,7 +224,7 @@
         }
         #expect(error?.kind == .cannotConnect)
         _ = await #expect(throws: HTTPError.self) { try await client.get("http://nobody.invalid/") }
-        // A stale connection: libcurl tries another one, which it may not have.
+        // The connection is stale, so libcurl tries to open another one, which the engine forbids.
         let stale = try MockServer(script: [.ok("warm"), .steps([.cut])])
         _ = try await client.get(RequestTarget(stale.url))
         _ = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(stale.url)) }
@@ -238,7 +239,7 @@
       async throws
     {
       let server = try MockServer(answering: MockResponse.echo)
-      // A slice, whose indices do not begin at 0.
+      // A slice whose indices do not start at 0.
       let data = Data((0..<(count + 7)).map { UInt8(truncatingIfNeeded: $0 &* 31) }).dropFirst(7)
       let folder = try TemporaryFolder()
       defer { folder.remove() }
@@ -269,7 +270,7 @@
       let client = client
 
       let upload = Task { try await client.post(server.target, body: .file(file), options: .expectsContinue(false)) }
-      // It does not read on before the file has changed, and has no room for all of it.
+      // The buffers cannot hold the whole file, so the client is still reading it when it changes.
       try await server.request()
       let handle = try FileHandle(forUpdating: file)
       try handle.truncate(atOffset: UInt64(size + change))
@@ -331,7 +332,7 @@
         var count = 0
         for try await piece in response.body {
           if count == 0 {
-            // Until as much has come as there is room for, and the loop has seen to something else since.
+            // Waits until the buffer is full and the loop has done other work since.
             let isFull = await becomes {
               let before = received()
               guard before > Int64(piece.count + CurlBody.highWater) else { return false }

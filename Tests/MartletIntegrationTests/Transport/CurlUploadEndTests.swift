@@ -7,7 +7,7 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// Streamed request bodies that end before the exchange, or are ended by it.
+  /// Streamed request bodies that end before the exchange, or that the exchange ends.
   @Suite(.hangLimit) struct CurlUploadEndTests {
     private let client = HTTPClient {
       $0.transport = .curl
@@ -15,7 +15,7 @@
       $0.accepts = .any
     }
 
-    // MARK: Wrong sources
+    // MARK: Invalid sources
 
     @Test(.needs(.reportedRequests), arguments: [1, 99_999, 100_001, 1_000_000] as [Int64])
     func `a stream that differs from its announced length fails and closes the connection`(length: Int64) async throws {
@@ -71,7 +71,7 @@
           throw UploadPieces.Broken(number: 2)
         }
       }
-      // The second piece is asked for only when the first one is nearly gone, which here it never is.
+      // The second chunk is requested only when the first is nearly used up, which never happens here.
       let task = Task { try await client.post(RequestTarget(server.url), body: body) }
       _ = await server.waitForRequests(1)
       try await Task.sleep(for: .milliseconds(300))
@@ -80,7 +80,7 @@
       await #expect(throws: CancellationError.self) { try await task.joined }
     }
 
-    // MARK: Ends
+    // MARK: Ended exchanges
 
     @Test func `cancelling releases a source that waits forever`() async throws {
       let server = try MockServer(.ok())
@@ -116,7 +116,7 @@
         let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in answer }))
         let (waiting, isGone) = UploadPieces.endless()
 
-        // The source never ends, and no limit ends it.
+        // The source never ends, and no timeout ends it.
         let options = RequestOptions.timeout(.unlimited)
         let first = try await client.post(RequestTarget(server.url), body: waiting, options: options)
         let busy = UploadPieces(Data(count: 64 << 10), count: 100_000)
@@ -150,7 +150,7 @@
       #expect(unread.takenCount == 0)
     }
 
-    // MARK: Again
+    // MARK: Retries
 
     @Test func `a single-use stream is sent once`() async throws {
       let server = try MockServer(connectionScripts: [[.steps([.cut])], [.ok("twice")]])

@@ -8,7 +8,7 @@
   @testable import MartletBase
   @testable import Martlet
 
-  /// Streamed request bodies over sockets; what all transports have to do is in the conformance cases.
+  /// Streamed request bodies over sockets; the conformance cases cover what all transports must do.
   @Suite(.ownThreads, .hangLimit) struct CurlUploadTests {
     private let client = HTTPClient {
       $0.transport = .curl
@@ -36,13 +36,14 @@
       if length == 0 { #expect(server.requests.map { $0.header("Content-Length") } == ["0", "0"]) }
     }
 
-    /// libcurl asks also though it was told to wait, as when another stream of its connection has something to send.
+    /// libcurl reads again even though it was told to wait, for example when another stream of its connection has data
+    /// to send.
     @Test func `reads each block of a file once, even if libcurl reads repeatedly`() async throws {
       let folder = try TemporaryFolder()
       let bytes = Self.bytes(3 << 20)
       let file = folder.url.appending(path: "body")
       try bytes.write(to: file)
-      // Out of the system's cache, where it can be had.
+      // Removes the file from the system's cache, if possible.
       let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
       fsync(descriptor)
       posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
@@ -87,7 +88,7 @@
 
       #expect(response.body == whole)
       #expect(server.requests.first?.headers(named: "Content-Length") == (isLengthKnown ? ["\(whole.count)"] : []))
-      // More than 1 MiB: see `ExpectContinueTests`.
+      // The body exceeds 1 MiB: see `ExpectContinueTests`.
       #expect(server.requests.first?.headers(named: "Expect") == (isLengthKnown ? ["100-continue"] : []))
     }
 
@@ -154,7 +155,7 @@
       let handle = client.start(.post(RequestTarget(server.url), body: .stream(pieces, length: 64 << 20)))
       _ = await server.waitForRequests(1)
 
-      // Until the buffers of the system are full.
+      // Waits until the system's buffers are full.
       var before = -1
       while before != pieces.takenBytes {
         before = pieces.takenBytes
@@ -192,7 +193,7 @@
 
       #expect(response.text == "got it")
       #expect(server.requests.first?.bodyLength == count * 100_000)
-      // How much the socket buffers of the system take besides is not known.
+      // The margin covers the system's socket buffers, whose size is not known.
       #expect(ahead.withLock { $0 } <= UploadBuffer.capacity + (1 << 20))
     }
 
@@ -212,14 +213,14 @@
         let before = sent.value
         source.yield(Data(count: 1000))
         await sent.wait { $0 > before }
-        // Meanwhile the loop finds that there are no more bytes.
+        // Meanwhile, the loop finds that there are no more bytes.
         for _ in 0..<3 { _ = try await client.get(RequestTarget(other.url)) }
-        // Here nothing moves for longer than the idle limit.
+        // Nothing moves for longer than the idle limit.
         clock.advance(by: .seconds(700))
         try await Task.sleep(for: .milliseconds(20))
       }
       source.finish()
-      // From now on its idle limit would count.
+      // The body is complete, so the idle limit would apply from now on.
       #expect(try await task.joined.text == "got it")
 
       let total = RequestOptions.timeout(TimeoutPolicy(idle: nil, total: .seconds(600)))
@@ -242,7 +243,7 @@
       #expect(server.requests.first?.bodyLength == 32 << 20)
     }
 
-    // MARK: Both ways
+    // MARK: Bidirectional transfers
 
     @Test func `a server can respond to each chunk before the next one is sent`() async throws {
       let server = try MockServer(.echoWhileReading)
@@ -292,7 +293,7 @@
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    // MARK: Many
+    // MARK: Concurrent uploads
 
     @Test func `20 concurrent uploads do not interfere`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
@@ -341,7 +342,7 @@
       let file = try folder.write(data, to: "file")
       let handle = try FileHandle(forReadingFrom: file)
       fsync(handle.fileDescriptor)
-      // Has no effect where files live in memory.
+      // The call has no effect if files are stored in memory.
       posix_fadvise(handle.fileDescriptor, 0, 0, POSIX_FADV_DONTNEED)
       try handle.close()
 

@@ -7,7 +7,7 @@
   @testable import CurlEngine
   @testable import Martlet
 
-  /// ``RequestOptions/Decompression/off``, and bodies that swell.
+  /// ``RequestOptions/Decompression/off``, and bodies that expand.
   @Suite(.ownThreads, .hangLimit) struct DecompressionTests {
     private let client = HTTPClient {
       $0.transport = .curl
@@ -95,7 +95,7 @@
             }
           }
           func target(_ path: String) -> RequestTarget { "\(raw: server.url)\(raw: path)" }
-          // Threads and buffers of both sides.
+          // The first request creates the threads and buffers of both sides.
           #expect(try await client.get(target("/end")).text == "end")
           let before = ProcessFacts.residentBytes
 

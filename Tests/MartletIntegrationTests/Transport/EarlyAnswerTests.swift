@@ -13,7 +13,7 @@
     enum Framing: CaseIterable {
       case length
       case chunked
-      /// With the connection, which the server ends in its direction.
+      /// By the end of the connection, which the server closes in its direction.
       case close
 
       func answer(_ status: Int) -> String {
@@ -29,20 +29,20 @@
     }
 
     enum Upload: CaseIterable {
-      /// One chunk, and then silence.
+      /// One chunk, followed by silence.
       case silent
-      /// The same after a pause in which the answer can end.
+      /// The same after a pause, during which the response can end.
       case late
       case large
-      /// It goes on as long as it is read, with pauses.
+      /// An endless body with pauses.
       case pausing
 
-      /// A body, and how to see that its source was released.
+      /// Returns a body, and whether its source has been released.
       func body() -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
         switch self {
         case .silent: return UploadPieces.endless()
         case .late: return UploadPieces.endless(after: .milliseconds(60))
-        // More than the system takes for a server that does not read.
+        // More than the system buffers for a server that does not read.
         case .large: return (.data(Data(count: 16 << 20)), { true })
         case .pausing:
           return (.stream(UploadPieces(Data(count: 1000), count: .max, pause: .milliseconds(1))), { true })
@@ -52,7 +52,7 @@
 
     private static let settings: ClientSetting = [.timeout(.unlimited), .expectsContinue(false)]
 
-    /// A server of HTTP/2 and a client of it, without limits.
+    /// Returns an HTTP/2 server and a client without timeouts.
     private static func pair(_ lane: Lane) async throws -> (HTTP2Server, HTTPClient) {
       let authority = try await CertificateAuthority()
       let client = lane.client { [root = authority.root] in
@@ -63,7 +63,7 @@
       return (try await HTTP2Server(authority.identity()), client)
     }
 
-    /// Splits an answer in the middle of its head, of its body and of its end.
+    /// Splits a response in the middle of its head, of its body and of its end.
     private static func pieces(_ answer: String) -> [String] {
       let head = answer.range(of: "\r\n\r\n")?.upperBound ?? answer.endIndex
       let body = answer[head...]
@@ -85,7 +85,7 @@
             async let answered = client.post(server.target, body: body)
 
             try await server.request()
-            // A source that was not begun is left to its owner.
+            // A source that has not been started stays with its owner.
             if upload == .silent { try await server.waitForBytes("begin\r\n") }
             for piece in pause == nil ? [answer] : Self.pieces(answer) {
               try await server.send(piece)
@@ -97,7 +97,7 @@
             let response = try await answered
             #expect(response.status.rawValue == status, name)
             #expect(response.text == (status == 204 ? "" : "answer early"), name)
-            // The connection is not used again, and the source is released.
+            // The connection is not reused, and the source is released.
             try await server.waitForEnd()
             #expect(await becomes { isGone() }, name)
           }
@@ -138,8 +138,8 @@
         async let answered = client.post(server.target, body: upload.body().body)
 
         try await server.request()
-        // A response is lost if the connection is reset in the moment before libcurl writes: here it has nothing to write, or
-        // cannot.
+        // The response would be lost if the connection were reset just before libcurl writes. Here, libcurl has nothing
+        // to write or cannot write.
         if upload == .silent {
           try await server.waitForBytes("begin\r\n")
         } else {
@@ -174,7 +174,7 @@
       try await server.waitForEnd()
     }
 
-    /// The last bytes come while libcurl is paused, which goes on to the end of the body then.
+    /// The last bytes arrive while libcurl is paused, and libcurl then reads to the end of the body.
     @Test(arguments: Lane.engines, Upload.allCases)
     func `an early response is delivered to a slow reader`(_ lane: Lane, _ upload: Upload) async throws {
       for framing in Framing.allCases {
@@ -198,7 +198,7 @@
             try await server.send(head + "Transfer-Encoding: chunked\r\n\r\n\(String(size, radix: 16))\r\n")
           case .close: try await server.send(head + "\r\n")
           }
-          // More than is kept for a reader; the rest then comes to its end at once.
+          // More than the reader's buffer holds; the rest then arrives together with the end.
           try await server.send(Data(count: 265_000))
           try await Task.sleep(for: .milliseconds(20))
           let end = framing == .chunked ? "\r\n0\r\n\r\n" : ""
@@ -212,7 +212,7 @@
       }
     }
 
-    /// libcurl asks once more without `Expect` only if it can use the connection again.
+    /// libcurl repeats the request without `Expect` only if it can reuse the connection.
     @Test(arguments: Lane.engines)
     func `a 417 response ends an upload that has sent no body bytes`(_ lane: Lane) async throws {
       for close in ["", "Connection: close\r\n"] {
@@ -252,14 +252,15 @@
       #expect(server.connectionCount == 1)
     }
 
-    /// Over HTTP/2 the length alone tells; libcurl sees the end of the stream when it has sent all.
+    /// Over HTTP/2, only the length shows the end early: libcurl notices the end of the stream after it has sent
+    /// everything.
     @Test(
       .needsHTTP2Server, arguments: Lane.engines,
       [
         ["head:200:content-length=5", "data:early"], ["head:200:content-length=5", "wait:5", "last:early"],
         ["end:204"], ["head:413:content-length=5", "wait:5", "data:early"], ["head:413", "wait:5", "last:early"],
         ["head:413", "last:early"], ["head:303", "last:early"],
-        // libcurl goes on sending where the connection is to be closed.
+        // libcurl continues to send if the connection is going to be closed.
         ["goaway:0:0", "head:413", "wait:5", "last:early"], ["goaway:0:0", "head:413", "last:early"],
         ["goaway:0:0", "head:413:content-length=5", "wait:5", "last:early"],
       ])
@@ -267,13 +268,13 @@
       async throws
     {
       let (server, client) = try await Self.pair(lane)
-      // Without a length libcurl 7.88 hears of the end only if it is not kept from sending by the server's window.
+      // Without a length, libcurl 7.88 notices the end only if the server's window does not prevent it from sending.
       let isSeenAtOnce = steps.contains { $0.contains("length") || $0 == "end:204" }
       for upload in isSeenAtOnce ? Upload.allCases : [.silent, .late] {
         let body = upload.body().body
 
         let response = try await client.post(server.target(1, ["early"] + steps), body: body)
-        // One of the kind that may use the same connection.
+        // A request of the kind that may use the same connection.
         let isStream = upload != .large
         let piece = isStream ? HTTPBody.stream(UploadPieces(Data("x".utf8), count: 1)) : nil
         let next = try await client.send(
@@ -284,7 +285,7 @@
       }
     }
 
-    /// The body that libcurl may deliver before the reset: only one whose stream has ended, and not with 7.88.
+    /// Returns the body that libcurl may deliver before the reset: only if its stream has ended, and not with 7.88.
     private static func delivered(_ steps: [String]) -> String? {
       let hasEnd = steps.contains { $0.hasPrefix("last:") || $0.hasPrefix("trailer:") }
       guard martlet_curl_version() >= 0x080100, steps.first == "head", hasEnd else { return nil }
@@ -293,7 +294,7 @@
       }.joined()
     }
 
-    /// The last piece that comes with RST_STREAM is lost in libcurl 7.88, so that nobody knows whether the body is whole.
+    /// libcurl 7.88 loses the last bytes that arrive with RST_STREAM, so it is unknown whether the body is complete.
     @Test(
       .needsHTTP2Server, arguments: Lane.engines,
       [
@@ -303,7 +304,7 @@
         ["wait:5", "reset:8"], ["reset:0"],
         ["head:200:content-length=10", "data:early", "wait:5", "reset:0"], ["head:200:content-length=10", "reset:0"],
         ["head:200:content-length=5", "data:ear", "wait:20", "data:ly", "reset:8"],
-        // nghttp2 resets these, because the length is wrong.
+        // nghttp2 resets these streams, because the length is wrong.
         ["head:200:content-length=10", "last:early"], ["head:200:content-length=5", "data:ear", "data:lyer"],
       ])
     func `an early response is incomplete if its HTTP/2 stream is reset`(
@@ -319,7 +320,7 @@
       }
     }
 
-    /// libcurl 8.14 reports an error of sending where it finds that the stream has ended already.
+    /// libcurl 8.14 reports a send error if it finds that the stream has already ended.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [200, 303, 413])
     func `an HTTP/2 response is delivered if the request ends before or after it`(_ lane: Lane, status: Int)
       async throws
@@ -337,7 +338,7 @@
       }
     }
 
-    /// It comes with the end of its stream, in one turn, and takes many fillings of libcurl's buffer.
+    /// The response arrives with the end of its stream in one turn, and fills libcurl's buffer many times.
     @Test(.needsHTTP2Server, arguments: Lane.engines, ["head:413", "head:413:content-length=300000"])
     func `a large HTTP/2 response is delivered if the request ends before or after it`(_ lane: Lane, head: String)
       async throws
@@ -353,7 +354,7 @@
       }
     }
 
-    /// What ends while libcurl is paused is found when the reader goes on.
+    /// If the stream ends while libcurl is paused, the end is noticed when the reader resumes.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `an early HTTP/2 response reaches a reader that pauses until the request has ended`(_ lane: Lane) async throws
     {
@@ -374,7 +375,7 @@
       }
     }
 
-    /// The end of the request waits for the reader, which never comes back.
+    /// The end of the request waits for the reader, which never resumes.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [false, true])
     func `a reader that leaves an early HTTP/2 response ends the exchange`(_ lane: Lane, isCancelled: Bool) async throws
     {
@@ -400,7 +401,7 @@
       #expect(await becomes { client.core.entryCount == 0 })
     }
 
-    /// Of a connection that others use libcurl would tell nobody.
+    /// On a connection that other requests use, libcurl would not report the reset.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `an early response is incomplete if its stream is reset beside other streams`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane)
@@ -419,7 +420,7 @@
       other.cancel()
     }
 
-    /// With an upload that is silent libcurl tells nobody that the connection has broken.
+    /// During a silent upload, libcurl does not report that the connection has failed.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `an early response is incomplete if its HTTP/2 connection fails`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane)

@@ -9,7 +9,7 @@
 
   /// Clients whose engine has several threads.
   @Suite(.hangLimit) struct EngineThreadsTests {
-    /// Home, loads, how many exchanges a connection carries, and who is chosen.
+    /// The home thread, the loads, the number of exchanges a connection carries, and the chosen thread.
     @Test(
       arguments: [
         (0, [0, 0], 1, 0), (1, [0, 0], 1, 1), (0, [1, 0], 1, 1), (1, [1, 0], 1, 1), (0, [1, 1], 1, 0),
@@ -96,7 +96,7 @@
         try await group.waitForAll()
       }
 
-      // Three at a time, each for 20 ms at least.
+      // At most three requests run at a time, each for at least 20 ms.
       #expect(ContinuousClock.now - start >= .milliseconds(200))
     }
 
