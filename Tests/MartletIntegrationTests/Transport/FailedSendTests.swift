@@ -12,8 +12,8 @@
   @Suite(.needs(.reportedRequests), .hangLimit) struct FailedSendTests {
     /// Responds and resets the connection while the engine is about to send a part of the body.
     ///
-    /// The engine waits when it takes the time after a number of times: first before libcurl receives and sends, then
-    /// after libcurl has taken the part, which is sent next.
+    /// The engine stalls after it has read the clock a number of times: with 0, before libcurl receives and sends; with
+    /// 1, after libcurl has taken the part that is sent next.
     private func post(
       _ lane: Lane, _ answer: String, after times: Int = 1, isReused: Bool = false, isFinished: Bool = false
     ) async throws -> Result<HTTPResponse, any Error> {
@@ -55,7 +55,7 @@
     ) async throws {
       for times in 0...1 {
         for isReused in [false, true] {
-          // Only the end of its direction ends a body without a length.
+          // Only a server that closes its direction ends a body without a length.
           let isFinished = framing == .close || isReused
           let response = try await post(
             lane, framing.answer(413), after: times, isReused: isReused, isFinished: isFinished
@@ -80,7 +80,7 @@
       }
     }
 
-    /// Each is sent from a little before to a little after the end of its connection.
+    /// Each request is sent shortly before or after its connection ends.
     @Test(.needs(.nginx), arguments: Lane.engines)
     func `a POST while nginx closes the connection arrives once, or fails`(_ lane: Lane) async throws {
       let logs = try TemporaryFolder()
@@ -112,7 +112,7 @@
     }
   }
 
-  /// A clock that makes the engine's thread wait.
+  /// A clock that stalls the engine's thread.
   private final class StallingClock: Clock {
     private let isStalling = Atomic(false)
     private let isWaiting = Atomic(false)
@@ -136,7 +136,7 @@
       (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "martlet-curl\n"
     }
 
-    /// Makes the engine's thread wait when it takes the time after a number of times.
+    /// Lets the engine's thread read the clock a number of times, and then stalls it.
     func stall(after times: Int) {
       remaining.store(times, ordering: .sequentiallyConsistent)
       isStalling.store(true, ordering: .sequentiallyConsistent)

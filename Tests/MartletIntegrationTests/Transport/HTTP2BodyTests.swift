@@ -5,11 +5,11 @@
   import TestSupport
   import Testing
 
-  /// Bodies over HTTP/2 that come faster than they are taken.
+  /// HTTP/2 bodies that are sent faster than they are read.
   @Suite(.needs(.http2), .hangLimit) struct HTTP2BodyTests {
     private struct Sum: Equatable {
       var count = 0
-      /// Adler-32.
+      /// The two sums of Adler-32.
       var (low, high) = (1, 0)
 
       mutating func add(_ bytes: Data) {
@@ -23,7 +23,7 @@
       var text: String { "\(count) \(high << 16 | low)" }
     }
 
-    /// Equal pieces, each some microseconds after the one before: slower than libcurl, faster than the server.
+    /// Equal chunks at intervals of some microseconds: slower than libcurl, faster than the server.
     private struct Paced: AsyncSequence, AsyncIteratorProtocol {
       let piece: Data
       var rest: Int
@@ -39,7 +39,7 @@
       }
     }
 
-    /// A server, and a client that waits for ever.
+    /// Returns a server and a client without timeouts.
     private static func pair(_ lane: Lane, receiveBuffer: Int = 0) async throws -> (HTTP2Server, HTTPClient) {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(authority.identity(), receiveBuffer: receiveBuffer)
@@ -54,7 +54,7 @@
       Data(count: count) { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
     }
 
-    /// libcurl 7.88 would send once more what it had sent already.
+    /// libcurl 7.88 would send bytes again that it had already sent.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [100, 900, 5_000])
     func `sends small chunks once while the socket is full`(_ lane: Lane, _ size: Int) async throws {
       let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
@@ -94,7 +94,7 @@
             server.target(number, steps), body: .stream(pieces),
             options: .onProgress { progress in sent.withLock { $0 = progress.sent } })
         }
-        // Until nothing moves any more.
+        // Waits until nothing moves any more.
         var before: Int64 = -1
         #expect(
           await becomes(every: .milliseconds(50)) {
@@ -110,7 +110,7 @@
       #expect(await becomes { client.activity.current.running.isEmpty })
     }
 
-    /// libcurl 7.88 wants to write all the time, and 8.14 if only the window of the connection is used up.
+    /// libcurl 7.88 always tries to write, and 8.14 does so if only the window of the connection is used up.
     @Test(.needsHTTP2Server, .ownThreads, arguments: Lane.engines, [false, true])
     func `uploads that wait for a window use almost no processor time`(_ lane: Lane, isShared: Bool) async throws {
       let authority = try await CertificateAuthority()
@@ -127,7 +127,7 @@
           client.start(.post(HTTP2Server.target(url, $0, ["end"]), body: .data(body)))
         }
         if isShared {
-          // The last request of the connection, whose handle is released.
+          // This is the last request of the connection, and its handle is released.
           let other = client.start(.get(HTTP2Server.target(url, 9, ["wait:0"])))
           try await Task.sleep(for: .milliseconds(100))
           other.cancel()
@@ -156,7 +156,7 @@
       #expect(response.headers["x-body"] == sum.text)
     }
 
-    /// What libcurl writes of a stream that was reset tells it nothing.
+    /// libcurl learns nothing from writing to a stream that was reset.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [0, 8])
     func `a stream reset ends an upload while the socket is full`(_ lane: Lane, code: Int) async throws {
       let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
@@ -166,13 +166,13 @@
 
         let result = await Result { try await client.post(server.target(number, steps), body: .stream(pieces)) }
 
-        // From 8.1 on libcurl takes a reset without an error for the end of the body.
+        // Since 8.1, libcurl treats a reset without an error as the end of the body.
         let delivered = code == 0 && martlet_curl_version() >= 0x080100 ? "abc" : nil
         if let response = try? result.get() { #expect(response.text == delivered, "\(number)") }
       }
     }
 
-    /// libcurl 7.88 forgets what it has read when the buffer of a stream is full.
+    /// libcurl 7.88 loses bytes that it has read when the buffer of a stream is full.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `a rate-limited download loses no bytes of a burst`(_ lane: Lane) async throws {
       let (server, base) = try await Self.pair(lane)

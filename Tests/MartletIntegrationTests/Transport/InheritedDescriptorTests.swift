@@ -8,9 +8,9 @@
 
   @testable import Martlet
 
-  /// What the programs that a process starts get of Martlet's descriptors: nothing.
+  /// Programs that a process starts inherit none of Martlet's descriptors.
   @Suite(.ownThreads, .hangLimit) struct InheritedDescriptorTests {
-    /// The descriptors that a program has which is started now, beyond its input, output and errors.
+    /// Returns the descriptors of a program that is started now, except for its standard streams.
     static func inherited(_ folder: TemporaryFolder) throws -> Set<String> {
       let list = try #require(TestProgram.list.url)
       let output = folder.path("inherited")
@@ -22,15 +22,15 @@
       let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
       defer { for argument in arguments { free(argument) } }
       var child: pid_t = 0
-      // Not Foundation's `Process`, which closes what the program is not to have.
+      // Foundation's `Process` closes the descriptors that the program should not have, so it is not used.
       try #require(posix_spawn(&child, list.path, &actions, nil, arguments + [nil], [nil]) == 0)
       var status: CInt = 0
       while waitpid(child, &status, 0) < 0 && errno == EINTR {}
       let links = try String(contentsOfFile: output, encoding: .utf8).split(separator: "\n").compactMap { line in
         line.split(separator: " -> ").count == 2 ? line.split(separator: " ").suffix(3) : nil
       }
-      // One is the folder that it lists. Others may come from the process of the tests, which had a file of another
-      // test open when it started this one, and whose name may change.
+      // One is the folder that the program lists. Others may come from the test process, which may have had another
+      // test's file open when it started this process, and the file's name may change.
       return Set(links.filter { Int($0.first ?? "") ?? 0 > 2 }.compactMap(\.last).map { String($0) })
         .filter { !$0.hasPrefix("/proc/") }
         .filter { !$0.contains("/martlet-") || $0.contains(folder.url.lastPathComponent) }
@@ -68,17 +68,17 @@
         #expect(await becomes { folder.names.contains { $0.hasSuffix(".part") } })
 
         var inherited = try InheritedDescriptorTests.inherited(folder)
-        // What Foundation has open for a moment is not there the next time.
+        // A descriptor that Foundation opens only briefly is gone the second time.
         if inherited != before { inherited.formIntersection(try InheritedDescriptorTests.inherited(folder)) }
 
-        // A session of Foundation's has a multi handle of its own, with a pair of sockets that nothing can name.
+        // A Foundation session has its own multi handle, with a socket pair that cannot be identified.
         let foreign = lane == .curl ? 0 : 2
         #expect(inherited.subtracting(before).count <= foreign, "\(inherited.subtracting(before))")
         download.cancel()
       }
     }
 
-    /// Notes those files of a folder that this process has open and a program would inherit, on a thread of its own.
+    /// Records the files of a folder that this process has open and a program would inherit, on a separate thread.
     final class FileWatch: Sendable {
       private let state = Shared((isOver: false, hasEnded: false, names: Set<String>()))
 
@@ -87,7 +87,7 @@
         Thread { [state] in
           while !state.value.isOver {
             for descriptor in CInt(3)..<400 {
-              // Twice: the number may be another one's by then.
+              // The check is repeated, because the number may belong to another file by then.
               guard let file = Self.inheritable(descriptor), file.contains(name) else { continue }
               if Self.inheritable(descriptor) == file { state.withLock { _ = $0.names.insert(file) } }
             }
@@ -96,16 +96,16 @@
         }.start()
       }
 
-      /// What stands behind a descriptor that a program would inherit.
+      /// Returns the file of a descriptor that a program would inherit.
       private static func inheritable(_ descriptor: CInt) -> String? {
         let flags = fcntl(descriptor, F_GETFD)
         guard flags >= 0, flags & FD_CLOEXEC == 0 else { return nil }
         return try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
       }
 
-      /// Ends it.
+      /// Stops watching.
       ///
-      /// - Returns: What it has found.
+      /// - Returns: The recorded files.
       func end() async -> Set<String> {
         state.withLock { $0.isOver = true }
         await state.wait { $0.hasEnded }
@@ -113,7 +113,7 @@
       }
     }
 
-    /// Where the servers of a test are.
+    /// The locations of a test's servers.
     struct Places: Codable {
       var root: URL
       var port: Int
@@ -121,7 +121,7 @@
       var proxies: [String]
     }
 
-    /// Connections to servers by TLS, through proxies and to a unix socket, and everything that a client has on a disk.
+    /// Connects over TLS, through proxies and to a Unix socket, and uses everything that a client stores on disk.
     static func expectNothingInherited(_ lane: Lane, _ places: Places) async throws {
       let folder = try TemporaryFolder()
       let before = try inherited(folder)
@@ -138,7 +138,7 @@
       let watch = FileWatch(folder)
 
       for number in 1...20 {
-        // What is kept is a cookie or the response, and of the host that it wants https.
+        // The client stores each response or its cookie, and also the host's HSTS policy.
         _ = try await client.get(RequestTarget("\(raw: server)/\(number)"))
         let space = ProtectionSpace(scheme: "https", host: "h\(number).test", port: 443)
         try await credentials.set(.user("u", password: "p"), for: space)
@@ -157,28 +157,28 @@
       }
       let local = client.derived { $0.unixSocket = places.unix }
       #expect(try await local.get("http://local.example/200/nothing/0/1").text == "1")
-      // Of its body nothing comes.
+      // The body never yields a chunk.
       let (pieces, continuation) = AsyncStream<Data>.makeStream()
       local.start(.put("http://local.example/200/nothing/0/1", body: .stream(pieces, length: 10)))
-      // The body, which has no name any more.
+      // The file of the spooled body no longer has a name.
       #expect(
         await becomes {
           links().contains { $0.hasSuffix("(deleted)") && $0.contains(folder.url.lastPathComponent) }
         }, "\(links())")
 
-      // What follows opens a file itself, which a program would inherit.
+      // The following code itself opens a file that a program would inherit.
       let found = await watch.end()
       #expect(found.isEmpty, "\(found)")
       for _ in 0..<5 {
         let more = try inherited(folder).subtracting(before)
-        // Sessions of Foundation's: see above.
+        // As above, each Foundation session has a socket pair.
         let foreign = lane == .curl ? 0 : 2 * (2 + clients.count)
         #expect(more.count <= foreign && !more.contains { $0.contains(folder.url.lastPathComponent) }, "\(more)")
       }
       continuation.finish()
     }
 
-    /// What this process has open.
+    /// Returns the files that this process has open.
     private static func links() -> [String] {
       let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
       return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
@@ -190,10 +190,10 @@
       let identity = try await authority.identity()
       let folder = try TemporaryFolder()
       let server = try ByteServer(identity) { number in
-        // What sets a cookie is not kept.
+        // A response that sets a cookie is not stored.
         let fields = number % 2 == 0 ? "Cache-Control: max-age=600\r\n" : "Set-Cookie: a=\(number); Max-Age=600\r\n"
         let head = "HTTP/1.1 200 OK\r\n\(fields)Strict-Transport-Security: max-age=\(number)\r\n"
-        // To the first ones never.
+        // The first requests never get a response.
         return DeliveryPlan(pieces: number == 0 ? [] : [Array("\(head)Content-Length: 1\r\n\r\nx".utf8)], end: .keep)
       }
       defer { server.stop() }
@@ -218,7 +218,7 @@
 
       #expect(other.map { fcntl($0, F_GETFD) } == [FD_CLOEXEC, FD_CLOEXEC])
       #expect(pair.map { fcntl($0, F_GETFD) } == [0, 0])
-      // What is used for anything else is as it was.
+      // Sockets with any other use are unchanged.
       #expect(send(other[0], "x", 1, 0) == 1 && martlet_inherited_bytes(other[1]) == -1)
     }
   }

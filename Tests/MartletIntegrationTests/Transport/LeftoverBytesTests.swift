@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// Bytes behind a response that libcurl reads together with the response's end.
+  /// Bytes after a response that libcurl reads together with the response's end.
   ///
   /// libcurl drops them, and would send the next request on that connection. A foreign response follows 4 ms later.
   @Suite(.needs(.openssl), .hangLimit) struct LeftoverBytesTests {
@@ -14,7 +14,7 @@
       case proxy
     }
 
-    /// A response with its own end, and how the next request comes about.
+    /// A response that marks its own end, and the origin of the next request.
     struct Framing: Sendable {
       enum Next {
         case separate, redirect, challenge, proxyChallenge
@@ -26,7 +26,7 @@
       var body = ""
       var next = Next.separate
 
-      /// The response to the request with a number, in which each head has that number.
+      /// Returns the response to a numbered request, with that number in each head.
       func bytes(_ number: Int) -> [UInt8] {
         let fields = next == .redirect ? ["Location: /\(number + 1)"] : []
         let lines = (head + fields + ["", ""]).joined(separator: "\r\n")
@@ -88,9 +88,9 @@
     ]
     private static let pauses = [0, 1, 5, 50]
 
-    /// The responses of a server: those of even numbers have stray bytes, unless `isQuiet`.
+    /// Returns the response plan of a server: responses to even numbers have stray bytes, unless `isQuiet`.
     ///
-    /// The response is sent in one piece, or in two of which the second has its end and the stray bytes.
+    /// The response is sent in one chunk, or in two, of which the second contains its end and the stray bytes.
     private static func plan(_ number: Int, _ framing: Framing, isQuiet: Bool, isFirst: Bool) -> DeliveryPlan {
       guard number % 2 == 0, isFirst || framing.next == .separate || framing.next == .redirect else {
         return DeliveryLine.good(number)
@@ -131,7 +131,7 @@
 
     private static func run(_ lane: Lane, _ way: Way, count: Int, isQuiet: Bool) async throws -> Tally {
       let authority = try await CertificateAuthority()
-      // A POST that gets a new connection leaves an older one to the next request.
+      // If a POST opens a new connection, the next request may use an older one.
       let hasPost = HostFact.reportedRequests.holds
       let framings = Framing.all.filter {
         ($0.next != .proxyChallenge || way == .proxy) && ($0.method != .post || hasPost)
@@ -166,7 +166,7 @@
               }
               guard index < count else { return }
               let framing = framings[index % framings.count]
-              // A client sends credentials that were accepted once without a challenge.
+              // A client sends credentials that were accepted before without waiting for a challenge.
               let isFresh = framing.next == .challenge || framing.next == .proxyChallenge
               let problem = await ask(
                 framing, 2 * index, origin, isFresh ? client() : shared, expectsReuse: isQuiet, tally)
@@ -178,7 +178,7 @@
       return tally.withLock { $0 }
     }
 
-    /// Sends a request, and the next one; returns the problem, if any.
+    /// Sends a request and the next one, and returns the problem, if any.
     private static func ask(
       _ framing: Framing, _ number: Int, _ origin: String, _ client: HTTPClient, expectsReuse: Bool,
       _ tally: Shared<Tally>

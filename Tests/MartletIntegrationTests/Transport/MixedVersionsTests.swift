@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// Connections of HTTP/1.1 and of HTTP/2 with the same host, side by side.
+  /// HTTP/1.1 and HTTP/2 connections to the same host at the same time.
   @Suite(.needsHTTP2Server, .hangLimit) struct MixedVersionsTests {
     private static func responses(
       _ numbers: Range<Int>, _ client: HTTPClient, _ server: HTTP2Server
@@ -20,7 +20,7 @@
     @Test(arguments: Lane.engines)
     func `no request is sent on a busy HTTP/1.1 connection`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
-      // As behind a balancer whose servers are not the same.
+      // Simulates a load balancer whose servers differ.
       let server = try await HTTP2Server(try await authority.identity(), oldConnections: 1)
       let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
 

@@ -10,12 +10,12 @@
       var meter = OverheadMeter()
       func exceeds(_ body: Int64, _ taken: Int64) -> Bool { meter.isExceeded(body: body, taken: taken) }
 
-      // What came before the first look does not count: a connection has served before.
+      // Bytes from before the first check do not count, because the connection may have served other requests.
       #expect(!exceeds(0, 5 << 20))
       #expect(!exceeds(0, 6 << 20))
       #expect(exceeds(0, (6 << 20) + 1))
       #expect(exceeds(4095, (6 << 20) + 256))
-      // Then it begins anew.
+      // After that, the count starts over.
       #expect(!exceeds(4097, (6 << 20) + 256))
       #expect(!exceeds(4097, 7 << 20))
       #expect(exceeds(4097, 9 << 20))

@@ -5,9 +5,10 @@
 
   @testable import Martlet
 
-  /// Trailers that come while the reader has enough: libcurl before 8.7 keeps them, and hands them on in one piece.
+  /// Trailers that arrive while the reader's buffer is full: libcurl before 8.7 keeps them and delivers them all at
+  /// once.
   @Suite(.hangLimit) struct PausedTrailerTests {
-    /// Bytes that gzip cannot make less of.
+    /// Bytes that gzip cannot compress.
     private static let body: Data = {
       var generator = SeededGenerator(seed: 13)
       return Data(count: 300_000) { _ in UInt8(truncatingIfNeeded: generator.next()) }
@@ -48,7 +49,7 @@
       let server = try await Self.serve(["X-One: 1", "X-Two: 2"])
 
       let count = try await lane.client().stream(.get(server.target)) { response in
-        // Until there is more than it has room for.
+        // Waits until the buffer is full.
         try await Task.sleep(for: .milliseconds(200))
         var count = 0
         for try await piece in response.body { count += piece.count }
@@ -58,7 +59,7 @@
       #expect(count == Self.body.count)
     }
 
-    /// With one connection for a host its stream may share that with others.
+    /// With one connection per host, the stream may share its connection.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [6, 1])
     func `delivers HTTP/2 trailers to a slow reader`(_ lane: Lane, perHost: Int) async throws {
       let authority = try await CertificateAuthority()
@@ -71,7 +72,7 @@
       for (number, pause) in [[], ["wait:100"]].enumerated() {
         let steps = ["head", "128*fill:16384"] + pause + ["trailer:x-one=1:x-two=2"]
         let (count, trailers) = try await client.stream(.get(server.target(number, steps))) { response in
-          // Until there is more than it has room for, and the trailers with it.
+          // Waits until the buffer is full and the trailers have arrived.
           try await Task.sleep(for: .milliseconds(300))
           var count = 0
           for try await piece in response.body {

@@ -19,7 +19,7 @@
       #expect(first.text == "ok" && first.httpVersion == .http2 && first.trailers == ["x-sum": "1"])
       #expect(second.text == "again" && second.httpVersion == .http2)
       #expect(server.connectionCount(of: 1) == 0)
-      // With libcurl 7.88 each request has a connection of its own.
+      // With libcurl 7.88, each request has its own connection.
       #expect(server.connectionCount() == (second.connection?.isReused == true ? 1 : 2))
     }
 
@@ -31,7 +31,7 @@
 
       for number in 100..<102 {
         let other = try await client.get(server.target(number, ["head", "last:ok"]))
-        // With libcurl 8 it belongs to others, too.
+        // With libcurl 8, other requests use the connection as well.
         if other.connection?.isReused == true { return }
       }
       for number in 0..<3 {

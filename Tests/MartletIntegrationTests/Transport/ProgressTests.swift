@@ -6,11 +6,11 @@
 
   @testable import Martlet
 
-  /// What a transport tells of the progress of a request.
+  /// The progress that a transport reports for a request.
   @Suite(.hangLimit) struct ProgressTests {
     private static let lanes = Lane.engines
 
-    /// A million letters in gzip, in about 0.6 of the bytes.
+    /// Returns a million letters, which gzip reduces to about 0.6 of their size.
     private static func coded() throws -> Data {
       var random = SeededGenerator(seed: 6)
       return try Deflater.gzip(Data(count: 1_000_000) { _ in 97 + UInt8(random.next() % 26) })

@@ -6,11 +6,11 @@
   import TestSupport
   import Testing
 
-  /// Large bodies that come fast, for which sockets wake the loop only when much has come.
+  /// Large bodies that arrive fast, for which sockets wake the loop only when many bytes have arrived.
   @Suite(.hangLimit) struct ReceiveMarkTests {
     private static let block = Data(count: 65_536) { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
-    /// Answers with so many blocks, then `rest`, then what is said.
+    /// Returns a server that sends a number of blocks, then `rest`, and then performs the steps.
     private static func server(blocks: Int, rest: String, then steps: [MockResponse.Step]) throws -> MockServer {
       try MockServer { (request: RecordedRequest) in
         guard request.target == "/large" else { return .ok("small") }
@@ -48,7 +48,7 @@
         }
         let isRight = body == expected
         #expect(isRight)
-        // Whatever was set on the connection is undone: this one would wait for bytes that never come.
+        // The settings of the connection are undone; otherwise this request would wait for bytes that never arrive.
         let small = try await client.get(RequestTarget(server.url("/small")))
         #expect(small.text == "small")
       }
@@ -74,7 +74,7 @@
           return tail
         }
         #expect(String(decoding: tail, as: UTF8.self) == "so far")
-        // Left in the middle; the next connection may have the descriptor of that one.
+        // The transfer was abandoned, and the next connection may get the same descriptor.
         let small = try await client.get(RequestTarget(server.url("/small")))
         #expect(small.text == "small")
       }
@@ -98,7 +98,8 @@
       let server = try Self.server(blocks: 48, rest: "the end", then: [])
       let client = HTTPClient(Self.eager(lane), Self.settings)
 
-      // Whether a turn brings much, the machine decides; what follows from that, `ReceiveLowWaterMarksTests`.
+      // Whether a turn receives many bytes depends on the machine; `ReceiveLowWaterMarksTests` covers what follows from
+      // that.
       for _ in 0..<5 {
         let body = try await client.get(RequestTarget(server.url("/large"))).body
         #expect(body.count == 48 * Self.block.count + 7)

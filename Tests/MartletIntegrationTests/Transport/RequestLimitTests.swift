@@ -5,9 +5,9 @@
   import TestSupport
   import Testing
 
-  /// How many requests run side by side, and on how many connections.
+  /// The numbers of concurrent requests and of their connections.
   @Suite(.hangLimit) struct RequestLimitTests {
-    /// Sends that many requests at once.
+    /// Sends a number of requests at once.
     private static func send(
       _ count: Int, _ client: HTTPClient, _ target: @escaping @Sendable (Int) -> RequestTarget
     ) async throws -> [HTTPResponse] {
@@ -25,18 +25,18 @@
       let server = try await HTTP2Server(try await authority.identity(), streams: streams)
       let client = lane.client { [root = authority.root] in
         $0.tls = .customRoots(pem: root)
-        // A server that takes fewer streams than it is sent refuses them unread.
+        // A server that allows fewer streams than it receives refuses the others unread.
         $0.retry = .standard
       }
 
-      // The server reads one request of a connection after the other: each is answered when it is read.
+      // The server reads the requests of a connection one after another, and responds to each as it is read.
       let responses = try await Self.send(40, client) { server.target($0, ["head", "last:ok"]) }
 
       #expect(responses.count == 40 && responses.allSatisfy { $0.text == "ok" && $0.httpVersion == .http2 })
       #expect(server.connectionCount() <= (streams == nil ? 1 : 6))
     }
 
-    /// libcurl has one list of those that wait for a connection to share.
+    /// libcurl has a single list of requests that wait for a connection to share.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `a host that stalls in the TLS handshake does not delay other hosts`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
@@ -70,7 +70,7 @@
 
       let running = (0..<40).map { number in client.start(.get("\(raw: server.url)/inner/\(number)")) }
 
-      // No answer comes: all of them have to be on their way.
+      // No response arrives, so all requests must be running at once.
       #expect(await becomes { inner.requests.count == 40 })
       for request in running { request.cancel() }
     }
@@ -96,7 +96,7 @@
       }
       let isFull = Shared(false)
 
-      // Both are in their bodies, which do not end.
+      // Both responses are in the middle of bodies that do not end.
       let running = (0..<2).map { number in client.start(.get(server.target(number, ["head", "data:a"]))) }
       #expect(await becomes { server.count(of: 0) + server.count(of: 1) == 2 })
       let third = Task { try await client.get(server.target(2, ["head", "last:ok"])) }

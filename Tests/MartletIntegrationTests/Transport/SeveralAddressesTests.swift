@@ -10,7 +10,7 @@
   @Suite(.hangLimit, .ownThreads, .needs(.loopbackAliases)) struct SeveralAddressesTests {
     private static let refused = (4...11).map { "127.0.0.\($0)" }
 
-    // Half of it for a silent address would exceed the limit of the test.
+    // If a silent address could take half of this limit, the test would exceed its own.
     private static let patience = ClientSetting { $0.options.timeout.connect = .seconds(300) }
 
     @Test(arguments: Lane.engines) func `eight refused addresses before one that responds`(_ lane: Lane) async throws {

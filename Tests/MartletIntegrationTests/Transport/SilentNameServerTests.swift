@@ -6,9 +6,9 @@
 
   @testable import Martlet
 
-  /// The system's own lookups, with a name server that never answers: no call of the system ends one.
+  /// The system's own lookups with a name server that never responds, which no system call can end.
   ///
-  /// The name server and the file that names it are in namespaces of their own, where another process runs the test.
+  /// Another process runs the test in separate namespaces, which contain the name server and the file that names it.
   @Suite(.hangLimit) struct SilentNameServerTests {
     private static let variable = "MARTLET_SILENT_NAME_SERVER"
     private static let address = "127.0.0.53"
@@ -74,8 +74,8 @@
 
       #expect(kinds.count == 400 && kinds.allSatisfy { $0 == .timedOut })
       let (peakThreads, peakDescriptors) = peak.withLock { $0 }
-      // Each lookup has a thread, its socket, a pair by which it tells of its end, and a copy of one of these.
-      // And the pool has one for each processor.
+      // Each lookup has a thread, its socket, a pair that reports its end, and a copy of one of these. The thread pool
+      // has one thread for each processor.
       let most = 12 + ProcessInfo.processInfo.activeProcessorCount
       #expect((8...most).contains(peakThreads - threads), "\(peakThreads) threads, \(threads) before")
       #expect(peakDescriptors - descriptors <= 8 * 5, "\(peakDescriptors) descriptors, \(descriptors) before")
@@ -84,7 +84,7 @@
       #expect(await becomes { ProcessFacts.descriptorCount <= descriptors + 1 })
     }
 
-    /// A network of one's own has a loopback that is down.
+    /// Brings up the loopback interface, which is down in a new network namespace.
     private static func beginLoopback() throws {
       let socket = socket(AF_INET, CInt(SOCK_DGRAM.rawValue), 0)
       defer { close(socket) }

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// The idle limit of uploads: what counts is what the server has taken.
+  /// The idle limit of uploads, which depends on what the server has received.
   @Suite(.needs(.openssl, .python, problem: SlowReader.problem), .hangLimit) struct SlowUploadTests {
     struct Case: CustomTestStringConvertible {
       var lane: Lane
@@ -38,7 +38,7 @@
       let server = try await what.server(isDeaf: false, authority)
       let client = what.lane.client(
         .trusting(authority.root), .timeout(Self.idle(.seconds(isSanitized ? 5 : 3))), .expectsContinue(false))
-      // Idle connections that libcurl's handle of the upload has used before.
+      // Idle connections that libcurl's handle for the upload has used before.
       let others = try (0..<6).map { _ in try MockServer(.ok()) }
       defer { for other in others { other.stop() } }
       for other in others { _ = try await client.get(RequestTarget(other.url)) }

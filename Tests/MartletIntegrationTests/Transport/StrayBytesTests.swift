@@ -5,9 +5,9 @@
   import TestSupport
   import Testing
 
-  /// What comes on a connection that no request is under way on is nobody's answer.
+  /// Bytes that arrive on a connection without a running request are not a response.
   @Suite(.needs(.openssl, .python), .hangLimit) struct StrayBytesTests {
-    /// A request that is followed by something.
+    /// A request whose response is followed by something.
     struct Case: CustomTestStringConvertible {
       var lane: Lane
       var isSecure: Bool
@@ -41,7 +41,7 @@
     @Test(arguments: Case.all) func `the next request gets its own response`(_ what: Case) async throws {
       let (server, tls) = try await Self.server(what.isSecure)
 
-      // Each with connections of its own: 1,008 for each pause, all cases together.
+      // Each worker has its own connections: 1,008 for each pause, over all cases.
       try await withThrowingTaskGroup(of: Void.self) { group in
         for worker in 0..<Stress.count(1, full: 42) {
           let client = what.lane.client { $0.tls = tls }
@@ -57,7 +57,7 @@
       }
     }
 
-    /// A request may be answered, and the next one sent on its connection, before the loop hears of the end.
+    /// One request may finish, and the next one may be sent on its connection, before the loop notices the end.
     @Test(arguments: Lane.engines, [false, true])
     func `each of many concurrent requests gets its own response`(_ lane: Lane, _ isSecure: Bool) async throws {
       let (server, tls) = try await Self.server(isSecure)
@@ -89,7 +89,7 @@
       let server = try await WireServer(path: path)
       let client = what.lane.client { $0.unixSocket = path }
 
-      // Each connection serves one request: what comes later finds nobody.
+      // Each connection serves one request, so bytes that arrive later have no recipient.
       for turn in 0..<10 { try await Self.ask(what, 2 * turn, 0, server, client) }
     }
 
@@ -113,7 +113,7 @@
               }
             }
             let isReused = HostFact.visibleProxyTLS.holds || way != .secureProxy && way != .secureTunnel
-            // What has nothing to follow it leaves its connection to the next one.
+            // A response that nothing follows leaves its connection to the next request.
             for number in 0..<3 {
               let response = try await client.get(server.target(number))
               #expect(response.text == "\(number)" && response.connection?.isReused == isReused)
@@ -124,7 +124,7 @@
       }
     }
 
-    /// In a tunnel they would belong to TLS.
+    /// In a tunnel, such bytes would belong to TLS.
     @Test(arguments: Lane.engines, WireServer.Way.proxied.filter(\.isTunnel))
     func `bytes behind a CONNECT response are no response`(_ lane: Lane, _ way: WireServer.Way) async throws {
       let authority = try await CertificateAuthority()
@@ -152,7 +152,8 @@
       let first = try await client.send(
         HTTPRequest(what.method, server.target(number, what.status, what.after, pause: pause)))
       #expect(first.headers["X-Number"] == "\(number)")
-      // Before that it could be the answer to the next one, for all that anybody can tell.
+      // Until they are sent, the bytes could still become the response to the next request, without any visible
+      // difference.
       #expect(await server.waitForSent(number))
 
       let isGet = (number / 2 + number / 200) % 2 == 0
@@ -177,7 +178,7 @@
         let response = try await answer
         #expect(response.text == "\(number)")
         #expect(response.connection?.isReused == (number > 0))
-        // New keys.
+        // Updates the TLS keys.
         try server.type("k\n")
         #expect(await server.becomes("KeyUpdate", count: number + 1))
       }

@@ -7,7 +7,7 @@
 
   @testable import MartletBase
 
-  /// Fields after a body, of responses and of requests.
+  /// Trailers of responses and of requests.
   @Suite(.hangLimit) struct TrailerTests {
     private static func request(_ server: MockServer, _ body: HTTPBody, _ headers: HTTPHeaders = [:]) -> HTTPRequest {
       HTTPRequest(.post, RequestTarget(server.url), headers: headers, body: body)
@@ -155,7 +155,7 @@
 
       for (number, body) in bodies.enumerated() {
         _ = try await client.send(Self.request(server, body.withTrailers(["X-Number"]) { ["X-Number": "\(number)"] }))
-        // On the same connection, in chunks and without.
+        // The next requests use the same connection, with and without chunks.
         _ = try await client.send(
           Self.request(server, .stream(UploadPieces(Data(repeating: 2, count: 70_000), count: 3))))
         _ = try await client.send(Self.request(server, .text("plain")))

@@ -38,7 +38,7 @@
         #expect(await server.waitForOpenConnections(atMost: 0))
       }
 
-      /// Cancelling at the wrong moment crashes the loader of Linux, or leaves it hanging.
+      /// Cancelling at the wrong moment crashes the loader on Linux, or makes it hang.
       @Test(arguments: Peer.allCases, URLSessionTests.loaders)
       private func `survives many cancellations`(_ peer: Peer, _ loader: URLSessionTransport.Loader) async throws {
         let server = try MockServer(peer.response)

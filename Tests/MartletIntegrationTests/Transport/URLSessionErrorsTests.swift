@@ -74,7 +74,7 @@
         }
 
         try await server.request()
-        // More than the loader keeps back at first.
+        // More bytes than the loader holds back at first.
         try await server.send(
           "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "hello", count: 4_000))
         await hasRead.wait { $0 }

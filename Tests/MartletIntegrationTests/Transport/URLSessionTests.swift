@@ -3,12 +3,11 @@
   import TestSupport
   import Testing
 
-  /// What ``URLSessionTransport`` does.
+  /// The behavior of ``URLSessionTransport``.
   ///
-  /// With the system's loader of Linux one thread loads for the whole process: no test may
-  /// depend on how soon it comes to something.
+  /// On Linux, a single thread of the system's loader serves the whole process, so no test may depend on its speed.
   ///
-  /// What is not about that loader alone is tested with both.
+  /// Everything that is not specific to that loader is tested with both.
   @Suite(.hangLimit) enum URLSessionTests {
     static let loaders: [URLSessionTransport.Loader] = [.automatic, .system]
   }

@@ -9,7 +9,7 @@
 
   extension URLSessionTests {
     @Suite(.hangLimit) struct TimeoutTests {
-      /// What a request throws that nothing but a limit can end, and after how long.
+      /// Returns the error of a request that only a timeout can end, and the time it took.
       private func timeOut(
         _ url: String, _ options: RequestOptions, body: HTTPBody? = nil, _ loader: URLSessionTransport.Loader
       ) async -> (error: HTTPError?, elapsed: Duration) {
@@ -105,7 +105,7 @@
         #expect(elapsed >= .milliseconds(200))
       }
 
-      /// A request that gets the beginning of a body of 30,000 bytes, and then what a test does to it.
+      /// Starts a request that receives the beginning of a body of 30,000 bytes; the rest is up to the test.
       private func beginBody(
         _ loader: URLSessionTransport.Loader, _ clock: TestClock, _ server: SteppedServer, _ received: Shared<Int64>
       ) async throws -> Task<Int, any Error> {
@@ -124,7 +124,7 @@
         try await server.send("HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n")
         try await server.send(Data(count: 20_000))
         await received.wait { $0 > 0 }
-        // Bytes may come before the head has reached its reader, and with it the phase.
+        // Bytes may arrive before the head has reached its reader and set the phase.
         await hasHead.wait { $0 }
         return task
       }
@@ -154,7 +154,7 @@
           let before = received.value
           clock.advance(by: .seconds(400))
           try await server.send(Data(count: 1000))
-          // Of the last one nobody is told before the end.
+          // The last chunk is not reported before the end.
           if number < 10 { await received.wait { $0 > before } }
         }
 
@@ -170,7 +170,7 @@
         let hint = "HTTP/1.1 103 Early Hints\r\n\r\n"
         let task = Task { try await client.get(server.target, options: options) }
         try await server.request()
-        // With the first one the system's loader knows that there is a connection, which is no movement.
+        // The first response only informs the system's loader that there is a connection, which is not progress.
         try await server.send(hint)
 
         let changes = client.core.changes

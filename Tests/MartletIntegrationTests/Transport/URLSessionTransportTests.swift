@@ -57,7 +57,7 @@
         #expect(server.requests.first?.header("Accept-Encoding") == "identity")
       }
 
-      /// H1: the loader waits for ever for somebody to answer the challenge.
+      /// H1: the loader would wait forever for a reply to the challenge.
       @Test(
         arguments: ["Basic realm=\"a\"", "basic realm=a", "Digest realm=\"a\", nonce=\"b\"", "Bearer", "Basic"],
         URLSessionTests.loaders)
@@ -90,7 +90,7 @@
         #expect(count == 300_000)
       }
 
-      /// C4: the loader parses cookies although nobody wants them, and an emoji as a name crashes it.
+      /// C4: the loader parses cookies even if they are not used, and an emoji in a name crashes it.
       @Test(arguments: URLSessionTests.loaders)
       func `survives unusual cookie names and keeps Set-Cookie lines separate`(_ loader: URLSessionTransport.Loader)
         async throws
@@ -177,7 +177,7 @@
       func `drops Content-Encoding and Content-Length of a decoded body`(_ loader: URLSessionTransport.Loader)
         async throws
       {
-        // "hello" as gzip made it.
+        // The text "hello", compressed with gzip.
         let coded = Data(base64Encoded: "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==") ?? Data()
         let server = try MockServer(.data(coded, headers: ["Content-Encoding": "gzip", "ETag": "\"a\""]))
 
@@ -257,10 +257,10 @@
         #expect(try await second.value.timing.queued > .milliseconds(20))
       }
 
-      /// Some 60 MB a second, at most.
+      /// Returns a response with at most about 60 MB per second.
       ///
-      /// While bytes are there the system's loader reads, and does nothing else: not even what would end the transfer. Where it
-      /// is slower than the server, as under the sanitizer, that holds up each session of the process until the body ends.
+      /// While bytes are available, the system's loader does nothing but read: it does not even end the transfer. If it
+      /// is slower than the server, as under the sanitizer, every session of the process waits until the body ends.
       private static func paced(megabytes: Int) -> MockResponse {
         let head = MockResponse.Step.text("HTTP/1.1 200 OK\r\nContent-Length: \(megabytes << 20)\r\n\r\n")
         let megabyte = MockResponse.Step.drip(Data(count: 1 << 20), chunk: 1 << 16, every: .milliseconds(1))

@@ -75,7 +75,7 @@
         #expect(response.status == .contentTooLarge)
       }
 
-      /// libcurl sends a request again when a connection dies under it, POST too.
+      /// libcurl repeats a request if its connection is lost, even a POST.
       @Test func `does not send a POST twice`() async throws {
         let server = try MockServer(connectionScripts: [[.ok("warm"), .steps([.cut])], [.ok("twice")]])
         _ = try await client.get(RequestTarget(server.url("/warm")))
@@ -116,7 +116,7 @@
         }
       }
 
-      /// The length is taken when the request starts; the stall holds the sender in the middle of the file.
+      /// The length is read when the request starts, and the stall stops the sender in the middle of the file.
       @Test(arguments: [-1_000_000, 1_000_000])
       func `fails if a file changes its length during the upload`(_ change: Int) async throws {
         let size = 16_000_000
@@ -126,7 +126,7 @@
         let client = client
 
         let upload = Task { try await client.post(server.target, body: .file(file)) }
-        // It does not read on before the file has changed, and has no room for all of it.
+        // The buffers cannot hold the whole file, so the client is still reading it when it changes.
         try await server.request()
         let handle = try FileHandle(forUpdating: file)
         try handle.truncate(atOffset: UInt64(size + change))

@@ -6,14 +6,14 @@
 
   /// Errors about a Unix socket that accepts no connection.
   @Suite(.ownThreads, .hangLimit) struct UnixSocketErrorTests {
-    /// A socket that listens at a path, unless `backlog` is `nil`.
+    /// Returns a socket that listens at a path, unless `backlog` is `nil`.
     private static func listening(_ path: String, backlog: Int32? = 8) throws -> Int32 {
       let descriptor = try made(path, bind)
       if let backlog { try #require(listen(descriptor, backlog) == 0) }
       return descriptor
     }
 
-    /// A socket for which a system call, `bind` or `connect`, gets the address of a path.
+    /// Returns a socket after a system call, `bind` or `connect`, with the address of a path.
     private static func made(
       _ path: String, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32
     ) throws -> Int32 {
@@ -65,7 +65,7 @@
         try #require(mkdir(inner, 0o755) == 0)
         let descriptors = [try UnixSocketErrorTests.listening(path), try UnixSocketErrorTests.listening(hidden)]
         try #require(chmod(path, 0) == 0 && chmod(inner, 0) == 0 && chmod(folder.url.path, 0o755) == 0)
-        // Permissions do not limit root.
+        // Permissions do not restrict root, so the test drops root's rights.
         let isRoot = geteuid() == 0
         if isRoot { try #require(seteuid(65_534) == 0) }
 
