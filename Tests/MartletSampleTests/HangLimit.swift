@@ -1,6 +1,6 @@
 import Testing
 
 extension Trait where Self == TimeLimitTrait {
-  /// As that of the unit tests.
+  /// The same limit as in the unit tests.
   static var hangLimit: TimeLimitTrait { .timeLimit(.minutes(20)) }
 }

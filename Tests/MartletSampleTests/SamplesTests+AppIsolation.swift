@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The article about apps on the main actor.
+/// Samples from the article on apps on the main actor.
 extension SamplesTests {
   private nonisolated static let contacts = #"[{"id":1,"name":"Ada"}]"#
 

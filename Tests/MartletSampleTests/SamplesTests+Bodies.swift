@@ -63,7 +63,7 @@ extension SamplesTests {
     }
   }
 
-  /// Stands for a digest: it adds up what it has seen.
+  /// A stand-in for a digest, which adds up the bytes.
   private nonisolated final class Digest: Sendable {
     private let sum = Mutex(0)
 

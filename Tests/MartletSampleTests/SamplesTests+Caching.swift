@@ -22,7 +22,7 @@ extension SamplesTests {
     let folder = URL(filePath: "/var/cache/reader")
     let client = HTTPClient { $0.cache = .disk(folder, bytes: 500_000_000) }
 
-    // Nothing was stored, so there is no such directory.
+    // Nothing was stored, so the directory does not exist.
     #expect(try await client.cache.responses.isEmpty)
   }
 
@@ -60,7 +60,7 @@ extension SamplesTests {
   @Test func `caches responses in Redis`() {
     let client = HTTPClient { $0.cache = .store(RedisStore(host: "cache.internal", lifetime: .seconds(86_400))) }
 
-    // Nothing is connected before something is asked.
+    // No connection is opened before the first lookup.
     #expect(client.configuration.cache !== ResponseCache.off)
   }
 
@@ -90,7 +90,7 @@ extension SamplesTests {
       let client = HTTPClient {
         $0.transport = StubTransport { _ in .text("x", headers: Self.stored) }
         $0.cache = .store(shelf)
-        // A store has 2 seconds, which a busy machine may not give it.
+        // A store has 2 seconds to respond, which may be too short on a busy machine.
         $0.clock = TestClock()
       }
       #expect(try await client.get("https://a.example/").source == source)

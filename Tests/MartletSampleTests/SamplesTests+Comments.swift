@@ -4,9 +4,9 @@ import MartletOutbox
 import MartletTesting
 import Testing
 
-/// The samples of doc comments and of the README.
+/// Samples from doc comments and the README.
 ///
-/// They are compiled, not run: most would use a network.
+/// They are compiled but not run, because most would use the network.
 private enum CommentSamples {
   struct User: Decodable, Sendable { var name: String }
 

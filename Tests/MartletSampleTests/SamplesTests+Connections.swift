@@ -11,7 +11,7 @@ extension SamplesTests {
       $0.tls.clientCertificate = .pkcs12(URL(filePath: "/etc/our/me.p12"), password: secret)
     }
 
-    // Neither of the files is there.
+    // Neither file exists.
     let error = await #expect(throws: HTTPError.self) { try await client.get("https://localhost:1/") }
     #expect(error?.kind == .invalidRequest)
   }

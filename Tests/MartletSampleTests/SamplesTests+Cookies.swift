@@ -22,7 +22,7 @@ extension SamplesTests {
   @Test func `stores cookies in a file`() async throws {
     let client = HTTPClient { $0.cookies = .file(URL(filePath: "/var/lib/me/cookies")) }
 
-    // There is no such file.
+    // The file does not exist.
     #expect(await client.cookies.all.isEmpty)
     #expect(await client.cookies.problem == nil)
   }

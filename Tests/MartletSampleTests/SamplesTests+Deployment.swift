@@ -3,7 +3,7 @@ import Martlet
 import MartletTesting
 import Testing
 
-/// The article about deployment.
+/// Samples from the article on deployment.
 extension SamplesTests {
   private func check(_ client: HTTPClient) throws {
     let facts = client.diagnostics
@@ -32,7 +32,7 @@ extension SamplesTests {
   @Test func `adds a certificate authority`() async throws {
     let client = HTTPClient { $0.tls = .system(adding: URL(filePath: "/run/secrets/internal-ca.pem")) }
 
-    // It is not there.
+    // The file does not exist.
     let error = await #expect(throws: HTTPError.self) { try await client.get("https://localhost:1/") }
     #expect(error?.kind == .invalidRequest)
   }

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The code of the article on downloads.
+/// Samples from the article on downloads.
 extension SamplesTests {
   private static func files() throws -> (HTTPClient, URL) {
     try TemporaryFolder.requireRoom()

@@ -76,7 +76,7 @@ nonisolated struct ChangesByDay: Middleware {
   }
 }
 
-/// The code of the article on extensions.
+/// Samples from the article on extensions.
 extension SamplesTests {
   @Test func `refuses changes at night`() async throws {
     let transport = StubTransport { _ in .status(200) }

@@ -4,9 +4,9 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The article about gateways.
+/// Samples from the article on gateways.
 extension SamplesTests {
-  /// Stands for a handler of a server.
+  /// A stand-in for a server's handler.
   private struct Gateway {
     let upstream: HTTPClient
 
@@ -143,7 +143,7 @@ extension HTTPHeaders {
   }
 }
 
-/// What a server framework makes of a request.
+/// A request as a server framework represents it.
 private struct IncomingRequest: Sendable {
   var method: HTTPMethod
   var target: String
@@ -152,7 +152,7 @@ private struct IncomingRequest: Sendable {
   var body: AsyncStream<Data>?
 }
 
-/// What a handler returns.
+/// The response that a handler returns.
 private struct OutgoingResponse: Sendable {
   var status: HTTPStatus
   var headers: HTTPHeaders

@@ -76,7 +76,7 @@ extension SamplesTests {
     #expect(String(decoding: sent, as: UTF8.self) == #"{"orderNumber":7,"placedAt":0}"#)
   }
 
-  /// What the error of an API says.
+  /// Prints the details of an API's error.
   private func report(_ order: Order, _ client: HTTPClient) async throws {
     do {
       try await client.post("/orders", body: .json(order))
@@ -198,7 +198,7 @@ extension SamplesTests {
   }
 }
 
-// At the top level and for no actor: these files are compiled with both defaults.
+// At the top level and for no actor, because these files are compiled with both defaults.
 
 private nonisolated struct Order: Codable, Sendable {
   var orderNumber: Int

@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The articles about many requests, and about what stands around them.
+/// Samples from the articles on many requests and related topics.
 extension SamplesTests {
   // MARK: Lifetimes
 

@@ -3,7 +3,7 @@ import Martlet
 import MartletTesting
 import Testing
 
-/// The article about misbehaving servers: the only samples that are run over sockets, of the loopback address.
+/// Samples from the article on misbehaving servers. Only these samples use sockets, on the loopback address.
 extension SamplesTests {
   @Test func `retries a request whose connection breaks`() async throws {
     let server = try MockServer(connectionScripts: [

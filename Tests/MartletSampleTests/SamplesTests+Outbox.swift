@@ -5,7 +5,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The code of the article on the outbox.
+/// Samples from the article on the outbox.
 extension SamplesTests {
   @Test func `submits requests to an outbox and handles dead letters`() async throws {
     let box = try TemporaryFolder()

@@ -3,7 +3,7 @@ import Martlet
 import MartletTesting
 import Testing
 
-/// The article about deadlines and load.
+/// Samples from the article on deadlines and load.
 extension SamplesTests {
   private nonisolated struct Cart: Codable { var articles: [Int] }
 

@@ -132,7 +132,7 @@ extension SamplesTests {
     #expect(signatures[2] != nil && signatures[2] != signatures[1] && signatures[3] == nil)
   }
 
-  /// Amazon's own example.
+  /// The signature is that of Amazon's own example.
   @Test func `signs for AWS`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let host = "examplebucket.s3.amazonaws.com"

@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The article about streaming.
+/// Samples from the article on streaming.
 extension SamplesTests {
   nonisolated struct Sale: Decodable, Sendable { var price: Int }
 

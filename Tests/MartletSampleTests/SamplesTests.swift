@@ -4,10 +4,10 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The code of the articles of both modules, compiled and run; that of the README and of doc comments is compiled.
+/// Samples from the articles of both modules are compiled and run; those from the README and doc comments are compiled.
 ///
-/// The first test compares all that with the files of this folder, so that neither can change without the other. They are
-/// built as a package of anybody's is, without the settings of this one.
+/// The first test compares all of them with the files in this folder, so neither can change without the other. These
+/// files are built like anyone's package, without the settings of this one.
 @Suite(.hangLimit) struct SamplesTests {
   nonisolated struct User: Codable, Equatable, Sendable {
     var id: Int
@@ -39,7 +39,7 @@ import Testing
     let articles = try catalogues.flatMap { try Self.files(of: root.appending(path: $0), "md") }.map {
       (name: $0.name, samples: Self.samples(of: $0.text))
     }
-    // What is declared on the way stands elsewhere in the tests.
+    // These samples are split at blank lines, because their declarations are elsewhere in the tests.
     let folders = ["", "Docs", "Docs/Decisions", "Examples", "Examples/Benchmarks", "Examples/CacheSuite"]
     let pages = try folders.flatMap { try Self.files(of: root.appending(path: $0), "md") }
     let others = try (pages + Self.files(of: root.appending(path: "Sources"), "swift")).map {
@@ -61,7 +61,7 @@ import Testing
   @Test func `no sample needs internal API`() throws {
     let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
 
-    // In two parts, for this file is one of them.
+    // The pattern is split in two, because this file is searched as well.
     for (name, text) in try Self.files(of: folder, "swift") {
       #expect(!text.contains("@testable" + " import"), "\(name)")
     }
@@ -71,7 +71,7 @@ import Testing
     text.components(separatedBy: "```swift\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
   }
 
-  /// The doc comments of a source, or the whole of another text.
+  /// Returns the doc comments of a source file, or the whole of another text.
   private static func comments(in file: (name: String, text: String)) -> String {
     guard file.name.hasSuffix(".swift") else { return file.text }
     guard file.text.contains("```") else { return "" }
@@ -81,7 +81,7 @@ import Testing
     }.joined(separator: "\n")
   }
 
-  /// The text without white space.
+  /// Returns the text without whitespace.
   private static func squeezed(_ text: String) -> String {
     String(decoding: text.utf8.filter { $0 > UInt8(ascii: " ") }, as: UTF8.self)
   }
@@ -97,7 +97,7 @@ import Testing
 
   // MARK: Getting started
 
-  /// Not run: it would use the network.
+  /// Compiled but not run, because it would use the network.
   func sharedClient() async throws {
     let user = try await HTTPClient.shared.get("https://api.example.com/users/1", as: User.self)
     _ = user
@@ -346,7 +346,7 @@ import Testing
     #expect(clock.sleeps == [.milliseconds(200), .milliseconds(400)])
   }
 
-  /// Not run here: these tests open no socket.
+  /// Compiled but not run, because these tests open no socket.
   func answersOnASocket(_ client: HTTPClient) async throws {
     let server = try MockServer(script: [.status(503), .ok("hello")])
     let response = try await client.get(RequestTarget(server.url("/greeting")), options: .retry(.backoff()))

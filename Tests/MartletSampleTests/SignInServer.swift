@@ -2,9 +2,9 @@ import Foundation
 import Martlet
 import MartletTesting
 
-/// A server that wants to know who asks, as a stub.
+/// A stubbed server that requires authentication.
 enum SignInServer {
-  /// Answers 200 to a request with this value of `Authorization`, else 401.
+  /// Returns a stub that responds to this value of `Authorization` with 200, and otherwise with 401.
   nonisolated static func accepting(_ value: String, challenge: String) -> StubTransport {
     StubTransport { request in
       request.headers["Authorization"] == value
@@ -12,7 +12,7 @@ enum SignInServer {
     }
   }
 
-  /// The value of `Authorization` for Basic.
+  /// Returns the value of `Authorization` for Basic.
   nonisolated static func basic(_ user: String, _ password: String) -> String {
     "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"
   }
