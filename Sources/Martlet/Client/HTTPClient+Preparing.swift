@@ -18,10 +18,10 @@ extension HTTPClient {
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()
   ) async throws -> HTTPRequest {
     let settings = core.settings
-    let encoder = settings.configuration.encoder
+    let coders = settings.configuration.coders
     var asked = request
-    asked.encodeBody(with: encoder)
-    for spool in asked.body?.content.emptySpools ?? [] { try await spool.fill(encoder) }
+    asked.encodeBody(with: coders)
+    for spool in asked.body?.content.emptySpools ?? [] { try await spool.fill(coders.encoder) }
     let (hop, _) = try RequestGate.admit(
       asked, settings: settings, options: ResolvedOptions(options.over(settings.configuration.options)), credential: nil
     )

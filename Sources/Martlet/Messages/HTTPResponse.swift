@@ -134,7 +134,8 @@ public struct HTTPResponse: Sendable {
   /// With an unknown character set, ``text`` is decoded as UTF-8, otherwise as ISO-8859-1.
   public var textDecodingWarning: String? { decodedText.note }
 
-  var decoder: JSONDecoder?
+  /// The client's coders, or `nil` for a response without a client.
+  var coders: JSONCoders?
 
   /// Creates a response, for stubs and tests.
   ///
@@ -152,11 +153,11 @@ public struct HTTPResponse: Sendable {
     self.request = request
   }
 
-  init(_ head: Boxed<ResponseHead>, _ body: Data, asked: HTTPRequest, _ decoder: JSONDecoder?) {
+  init(_ head: Boxed<ResponseHead>, _ body: Data, asked: HTTPRequest, _ coders: JSONCoders?) {
     self.head = head
     self.body = body
     request = asked
-    self.decoder = decoder
+    self.coders = coders
   }
 
   /// The URL of the response, after redirects.
@@ -200,7 +201,7 @@ public struct HTTPResponse: Sendable {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the location in the document.
   public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder? = nil) throws -> T {
     do {
-      return try DecodingProblem.decode(type, from: body, with: decoder ?? self.decoder ?? JSONDecoder())
+      return try DecodingProblem.decode(type, from: body, with: decoder ?? coders?.decoder ?? JSONDecoder())
     } catch {
       let cause = DecodingProblem.cause(in: body) ?? DecodingProblem.describe(error, in: body)
       throw HTTPError(

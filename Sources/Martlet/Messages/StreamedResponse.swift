@@ -5,8 +5,8 @@ public struct StreamedResponse: Sendable {
   private var head: Boxed<ResponseHead>
   /// The body; readable once.
   public var body: ResponseBody
-  /// The client's JSON decoder, set before user code reads the body.
-  var decoder: JSONDecoder?
+  /// The client's JSON coders, set before user code reads the body.
+  var coders: JSONCoders?
 
   /// Creates a response, for transports and middleware.
   ///
@@ -164,8 +164,8 @@ public struct StreamedResponse: Sendable {
   }
 
   /// Combines the head with a body that was read.
-  func whole(_ data: Data, asked: HTTPRequest, decoder: JSONDecoder?) -> HTTPResponse {
-    HTTPResponse(head, data, asked: asked, decoder)
+  func whole(_ data: Data, asked: HTTPRequest, coders: JSONCoders?) -> HTTPResponse {
+    HTTPResponse(head, data, asked: asked, coders)
   }
 }
 

@@ -149,7 +149,7 @@ struct AuthStage: Stage {
     if !isWhole { response.isBodyTruncated = true }
     var error = error
     error.describe(response.request)
-    error.response = response.whole(body, asked: call.request, decoder: nil)
+    error.response = response.whole(body, asked: call.request, coders: nil)
     return error
   }
 }

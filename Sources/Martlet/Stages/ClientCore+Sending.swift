@@ -96,7 +96,7 @@ extension ClientCore {
   /// Performs a call until its response is accepted, whose body its caller reads.
   func opened(_ call: Call) async throws -> StreamedResponse {
     var response = try await Pipeline.run(call, .stream)
-    response.decoder = call.settings.configuration.decoder
+    response.coders = call.settings.configuration.coders
     // The wait for a chunk that middleware creates ends with the call, as that for a chunk of an exchange.
     if !call.settings.isAbortAware { response.body = response.body.abortable(call.abortSource) }
     if call.options.accepts.accepts(response.status) != true {
@@ -145,7 +145,7 @@ extension ClientCore {
   }
 
   private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {
-    var response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    var response = streamed.whole(data, asked: call.request, coders: call.settings.configuration.coders)
     let isAccepted: Bool
     switch call.options.accepts.rule {
     case .range(let range): isAccepted = range.contains(response.status.rawValue)

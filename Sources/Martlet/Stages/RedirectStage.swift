@@ -140,7 +140,7 @@ struct RedirectStage: Stage {
     let decision = Self.notFollowed(response.status, reason)
     call.report(.decided(decision))
     let (body, isWhole) = try await response.body.read(upTo: call.options.maximumErrorBodyBytes)
-    var whole = response.whole(body, asked: call.request, decoder: nil)
+    var whole = response.whole(body, asked: call.request, coders: nil)
     if !isWhole { whole.isBodyTruncated = true }
     whole.redirects = call.redirects
     whole.attempts = call.attempts

@@ -32,7 +32,7 @@ enum RequestGate {
       try Referrer.clean(&headers, for: url)
       if let type = asked.body?.contentType, !headers.contains("Content-Type") { headers["Content-Type"] = type }
       var request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)
-      request.encodeBody(with: settings.configuration.encoder)
+      request.encodeBody(with: settings.configuration.coders)
       try check(request, url, settings)
       try request.announceCoding()
       return (Hop(request, at: url), credential.map { CallCredential(credential: $0, origin: url.origin) })
@@ -74,7 +74,7 @@ enum RequestGate {
   static func replaced(_ request: HTTPRequest, settings: ClientSettings) throws -> Hop {
     do {
       var request = request
-      request.encodeBody(with: settings.configuration.encoder)
+      request.encodeBody(with: settings.configuration.coders)
       let url = try request.target.resolve(against: settings.configuration.baseURL, adding: request.query)
       try Referrer.clean(&request.headers, for: url)
       try check(request, url, settings)

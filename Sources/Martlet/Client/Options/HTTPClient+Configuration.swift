@@ -182,17 +182,25 @@ extension HTTPClient {
     /// By default keys are sorted (`.sortedKeys`), so that equal values have equal bytes. Each client has its own
     /// encoder, initially with the strategies of ``default``. Change it here or in ``HTTPClient/update(_:)``. Do not
     /// change the one that ``HTTPClient/configuration`` returns: running requests use it.
-    public var encoder = JSONEncoder.standard
+    public var encoder: JSONEncoder {
+      get { coders.encoder }
+      set { coders = coders.replacing(encoder: newValue) }
+    }
 
     /// The decoder of JSON responses, server-sent events and JSON Lines.
     ///
     /// It also decodes the responses of endpoints without a decoder. Like the ``encoder``, each client has its own.
-    public var decoder = JSONDecoder()
+    public var decoder: JSONDecoder {
+      get { coders.decoder }
+      set { coders = coders.replacing(decoder: newValue) }
+    }
+
+    private(set) var coders = JSONCoders()
 
     /// A copy with its own encoder and decoder, which are objects.
     var unshared: Configuration {
       var copy = self
-      (copy.encoder, copy.decoder) = (encoder.copy(), decoder.copy())
+      copy.coders = coders.copy()
       return copy
     }
 

@@ -64,10 +64,10 @@ extension HTTPBody.Content {
 }
 
 extension HTTPRequest {
-  mutating func encodeBody(with encoder: JSONEncoder) {
+  mutating func encodeBody(with coders: JSONCoders) {
     guard let content = body?.content else { return }
     switch content {
-    case .json, .pieces, .gzip: body?.content = content.encoded(encoder)
+    case .json, .pieces, .gzip: body?.content = content.encoded(coders.encoder)
     case .data, .file, .stream, .spool, .invalid: break
     }
   }

@@ -32,7 +32,7 @@ extension ClientCore {
         DownloadProgress(timeline, order.progress))
       do {
         try await fill(job, call)
-        var file = try await job.finish(at: place, asked: call.request, decoder: call.settings.configuration.decoder)
+        var file = try await job.finish(at: place, asked: call.request, coders: call.settings.configuration.coders)
         let response = file.response
         file.response.explanation = call.explanation
         return (file, response, response.status, response.source)
@@ -124,14 +124,14 @@ extension ClientCore {
     if !call.settings.isAbortAware { streamed.body = streamed.body.abortable(call.abortSource) }
     try await streamed.truncateBody(upTo: CollectStage.errorLimit(for: streamed, call.options))
     let response = streamed.whole(
-      streamed.body.immediate ?? Data(), asked: call.request, decoder: call.settings.configuration.decoder)
+      streamed.body.immediate ?? Data(), asked: call.request, coders: call.settings.configuration.coders)
     return call.refusal(of: response)
   }
 
   /// Applies the caller's closure to the response without its body.
   private func judge(_ job: DownloadJob, _ call: Call) throws {
     guard case .response(let isAccepted) = call.options.accepts.rule, let head = job.head else { return }
-    let response = head.whole(Data(), asked: call.request, decoder: call.settings.configuration.decoder)
+    let response = head.whole(Data(), asked: call.request, coders: call.settings.configuration.coders)
     guard try isAccepted(response) else { throw call.refusal(of: response) }
   }
 }

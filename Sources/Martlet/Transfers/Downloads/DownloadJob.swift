@@ -291,9 +291,9 @@ final class DownloadJob: Sendable {
 
 extension DownloadJob {
   /// Verifies the file and moves it to its destination.
-  func finish(at place: DownloadDestination, asked: HTTPRequest, decoder: JSONDecoder?) async throws -> DownloadedFile {
+  func finish(at place: DownloadDestination, asked: HTTPRequest, coders: JSONCoders?) async throws -> DownloadedFile {
     let head = head ?? StreamedResponse(status: .ok, request: asked)
-    let response = head.whole(Data(), asked: asked, decoder: decoder)
+    let response = head.whole(Data(), asked: asked, coders: coders)
     let length = part.record.length ?? part.record.written.prefix
     let modified = options.keepsModificationDate ? response.headers["Last-Modified"].flatMap { HTTPDate($0) } : nil
     let path = try await onFileQueue { [part, checksum = options.checksum?.digits] () throws(HTTPError) in

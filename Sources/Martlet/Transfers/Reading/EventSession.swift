@@ -47,7 +47,7 @@ final class EventSession {
       do {
         if var event = try parser.next() {
           hasEvent = true
-          event.decoder.value = core.settings.configuration.decoder
+          event.coders.value = core.settings.configuration.coders
           return event
         }
       } catch {

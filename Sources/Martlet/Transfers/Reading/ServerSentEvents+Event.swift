@@ -15,7 +15,7 @@ extension ServerSentEvents {
     public var retry: Duration?
 
     /// The client's JSON decoder.
-    var decoder = IgnoredInEquality<JSONDecoder>()
+    var coders = IgnoredInEquality<JSONCoders>()
 
     /// Creates an event.
     ///
@@ -43,7 +43,7 @@ extension ServerSentEvents {
     public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder? = nil) throws -> T {
       let text = Data(data.utf8)
       do {
-        return try DecodingProblem.decode(type, from: text, with: decoder ?? self.decoder.value ?? JSONDecoder())
+        return try DecodingProblem.decode(type, from: text, with: decoder ?? coders.value?.decoder ?? JSONDecoder())
       } catch {
         let message = "the event is not the JSON of \(T.self): \(DecodingProblem.describe(error, in: text))"
         throw HTTPError(.decoding, message, phase: .receiving, underlying: error)

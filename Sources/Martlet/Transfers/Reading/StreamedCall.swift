@@ -107,7 +107,7 @@ final class StreamedCall: Sendable {
   }
 
   private func refusal(_ kind: HTTPError.Kind, _ message: String, _ read: (data: Data, isWhole: Bool)) -> HTTPError {
-    var kept = response.whole(read.data, asked: call.request, decoder: call.settings.configuration.decoder)
+    var kept = response.whole(read.data, asked: call.request, coders: call.settings.configuration.coders)
     if !read.isWhole, !response.isWithoutBody { kept.isBodyTruncated = true }
     return HTTPError(kind, message, request: response.request, response: kept)
   }

@@ -27,7 +27,7 @@ extension StreamedResponse {
   public func jsonLines<T: Decodable & Sendable>(
     as type: T.Type = T.self, decoder: JSONDecoder? = nil, upTo limit: Int = 1 << 20
   ) -> JSONLines<T> {
-    JSONLines(body: body, decoder: decoder ?? self.decoder ?? JSONDecoder(), limit: limit)
+    JSONLines(body: body, decoder: decoder ?? coders?.decoder ?? JSONDecoder(), limit: limit)
   }
 
   /// Reads the body to its end.

@@ -76,7 +76,7 @@
     ) async throws -> (ResponseBody, HTTPURLResponse) {
       let (request, options) = try request.converted(options)
       let response = try await stream(request, options: options)
-      return (response.body, try .made(from: response.whole(Data(), asked: request, decoder: nil)))
+      return (response.body, try .made(from: response.whole(Data(), asked: request, coders: nil)))
     }
 
     /// Downloads the response to a `URLRequest` to a file, like `URLSession.download(for:)`.
