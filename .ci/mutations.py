@@ -469,9 +469,13 @@ area(
      "CurlLoopTests"),
     # What has come, on its way to the reader.
     ("body-grows-without-end", "CurlBody",
-     "if isPending || unread > Self.highWater {",
-     'if isPending || unread > Self.highWater && !mutant("body-grows-without-end") {',
+     "if isPending || unread > highWater {",
+     'if isPending || unread > highWater && !mutant("body-grows-without-end") {',
      "CurlBodyTests"),
+    ("body-pages-in-use-are-reused", "BodyMemory",
+     "defer { (pages, count) = (Pages(), 0) }",
+     'defer {\n      if mutant("body-pages-in-use-are-reused") { pages.release() }\n      (pages, count) = (Pages(), 0)\n    }',
+     "BodyMemoryTests"),
     ("body-asks-for-no-room", "CurlBody",
      "  func resume() throws(ResponseHeadReader.Problem) -> Bool {\n"
      "    source.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)",

@@ -28,8 +28,10 @@ package final class BodyStream: Sendable {
     case failed(any Error)
   }
 
-  fileprivate struct State {
+  fileprivate struct State: ~Copyable {
     var buffer = Data()
+    /// Holds the bytes of a large collected body in place of `buffer`.
+    var memory = BodyMemory()
     /// Large chunks after `buffer`; copied together only for a collecting reader.
     var following: [Data] = []
     /// Whether the empty buffer has reserved memory.
@@ -65,18 +67,21 @@ package final class BodyStream: Sendable {
   /// The maximum size of a body that is expected as one chunk, without a reservation.
   fileprivate static let smallBody = 16 << 10
 
-  /// The memory reserved ahead of the received bytes.
-  ///
-  /// An announced length is only a promise, which any server can make.
-  fileprivate static let room = 1 << 20
-
   /// The announced number of bytes; 0 if none was announced.
   package let expected: Int
   private let state: Locked<State>
 
-  package init(expecting expected: Int = 0, from source: any Source) {
+  /// Creates a stream.
+  ///
+  /// - Parameters:
+  ///   - expected: The announced number of bytes; 0 for none.
+  ///   - reserved: The number of bytes to reserve before there is a reader, because the body will be collected.
+  ///   - source: The source of the bytes.
+  package init(expecting expected: Int = 0, reserving reserved: Int = 0, from source: any Source) {
     self.expected = expected
-    state = Locked(State(source: source))
+    var initial = State(source: source)
+    initial.reserve(reserved)
+    state = Locked(initial)
   }
 
   /// The trailer fields, once the body was read to its end.
@@ -178,7 +183,7 @@ package final class BodyStream: Sendable {
   /// The next available bytes, at least one; `nil` at the end.
   package func next() async throws -> Data? {
     let (piece, source): (Data?, (any Source)?) = state.withLock { state in
-      guard !state.isAwaited, !state.buffer.isEmpty else { return (nil, nil) }
+      guard !state.isAwaited, !state.isEmpty else { return (nil, nil) }
       state.isStreamed = true
       return (state.takePiece(), state.source)
     }
@@ -198,8 +203,7 @@ package final class BodyStream: Sendable {
     let whole: Data? = state.withLock { state in
       guard !state.isAwaited, case .finished? = state.end, state.count <= limit else { return nil }
       state.join()
-      defer { state.empty() }
-      return state.buffer
+      return state.takeBuffer()
     }
     // A small body arrives with its head.
     if let whole { return (whole, true) }
@@ -223,7 +227,7 @@ package final class BodyStream: Sendable {
         $0.isStreamed = true
         $0.piece = continuation
       case .whole(let limit, let continuation):
-        $0.join(reserving: min(limit, expected, $0.count + Self.room))
+        $0.join(reserving: min(limit, expected))
         $0.whole = continuation
         $0.limit = limit
       }
@@ -245,17 +249,30 @@ package final class BodyStream: Sendable {
 }
 
 extension BodyStream.State {
-  fileprivate var count: Int { following.isEmpty ? buffer.count : following.reduce(buffer.count) { $0 + $1.count } }
+  private var bufferCount: Int { memory.count + buffer.count }
+
+  fileprivate var count: Int { following.isEmpty ? bufferCount : following.reduce(bufferCount) { $0 + $1.count } }
+
+  fileprivate var isEmpty: Bool { bufferCount == 0 }
 
   fileprivate mutating func empty() {
     buffer = Data()
+    memory = BodyMemory()
     following = []
     isReserved = false
   }
 
+  /// Returns the buffer, and leaves nothing.
+  fileprivate mutating func takeBuffer() -> Data {
+    defer { empty() }
+    return memory.exists ? memory.take() : buffer
+  }
+
   fileprivate mutating func add(_ data: Data) {
     if data.isEmpty { return }
-    if buffer.isEmpty && !isReserved {
+    if memory.exists {
+      data.withUnsafeBytes { append($0) }
+    } else if buffer.isEmpty && !isReserved {
       buffer = data
     } else if isCollecting || following.isEmpty && buffer.count < BodyStream.largePiece {
       buffer.append(data)
@@ -268,32 +285,54 @@ extension BodyStream.State {
 
   fileprivate mutating func add(copying bytes: UnsafeRawBufferPointer) {
     if isCollecting || isReserved {
-      buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
+      append(bytes)
     } else {
       add(Data(bytes))
     }
   }
 
-  fileprivate mutating func takePiece() -> Data {
-    guard !following.isEmpty else {
-      defer { empty() }
-      return buffer
+  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    let count = buffer.count + bytes.count
+    if !memory.exists, count >= BodyMemory.minimumSize { moveToMemory(2 * count) }
+    if memory.exists {
+      if memory.append(bytes) { return }
+      // The heap is the last resort.
+      buffer = memory.take()
     }
+    buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
+  }
+
+  private mutating func moveToMemory(_ size: Int) {
+    guard memory.reserve(size) else { return }
+    _ = buffer.withUnsafeBytes { memory.append($0) }
+    buffer = Data()
+  }
+
+  fileprivate mutating func takePiece() -> Data {
+    guard !following.isEmpty else { return takeBuffer() }
     defer { buffer = following.removeFirst() }
-    return buffer
+    return memory.exists ? memory.take() : buffer
   }
 
   /// Joins all chunks into one buffer, with room for more.
   fileprivate mutating func join(reserving room: Int = 0) {
     reserve(max(room, following.isEmpty ? 0 : count))
-    for piece in following { buffer.append(piece) }
+    for piece in following { piece.withUnsafeBytes { append($0) } }
     following = []
   }
 
   /// Reserves memory in one step; growing would need old and new memory at the same time.
+  ///
+  /// An announced length is only a promise, so large memory is reserved without being used.
   fileprivate mutating func reserve(_ count: Int) {
-    guard count > BodyStream.smallBody, !isEnded, buffer.count < count else { return }
-    buffer.reserveCapacity(count)
+    guard count > BodyStream.smallBody, !isEnded, bufferCount < count else { return }
+    if memory.exists {
+      _ = memory.reserve(count)
+    } else if count >= BodyMemory.minimumSize {
+      moveToMemory(count)
+    } else {
+      buffer.reserveCapacity(count)
+    }
     isReserved = true
   }
 
@@ -307,7 +346,7 @@ extension BodyStream.State {
   fileprivate mutating func abandon() {
     switch end {
     case .failed?: break
-    case .finished? where buffer.isEmpty: break
+    case .finished? where isEmpty: break
     default: end = .failed(CancellationError())
     }
     empty()
@@ -321,7 +360,7 @@ extension BodyStream.State {
   }
 
   private mutating func servePiece(_ continuation: Suspension<Data?>) -> BodyStream.Action? {
-    if !buffer.isEmpty {
+    if !isEmpty {
       piece = nil
       return .piece(continuation, .success(takePiece()))
     }
@@ -336,16 +375,16 @@ extension BodyStream.State {
   private mutating func serveWhole(
     _ limit: Int, _ continuation: Suspension<(Data, Bool)>
   ) -> BodyStream.Action? {
-    if buffer.count > limit {
+    if bufferCount > limit {
       whole = nil
       defer { abandon() }
-      return .whole(continuation, .success((buffer.prefix(limit), false)))
+      return .whole(continuation, .success((takeBuffer().prefix(limit), false)))
     }
     guard let end else { return nil }
     whole = nil
     defer { empty() }
     switch end {
-    case .finished: return .whole(continuation, .success((buffer, true)))
+    case .finished: return .whole(continuation, .success((takeBuffer(), true)))
     case .failed(let error): return .whole(continuation, .failure(error))
     }
   }

@@ -21,11 +21,15 @@ final class CurlBody {
 
   /// The number of unread bytes above which the network is slowed down.
   static let highWater = 256 << 10
+  /// The same for a body that will be collected, whose reader may come later than the body.
+  static let collectedHighWater = 1 << 20
   /// The number of bytes after which a body's chunks are gathered.
   private static let smallBody = 64 << 10
 
   let stream: BodyStream
   private let decoder: ContentDecoder?
+  private let isCollected: Bool
+  private let highWater: Int
   /// The number of unread bytes, as far as known.
   private var unread = 0
   private var taken = 0
@@ -39,9 +43,18 @@ final class CurlBody {
   /// Creates a body.
   ///
   /// After ``Reply/wait``, and while ``isPending``, `source` is informed when the reader has taken the available bytes.
-  init(expected: Int64?, decoder: ContentDecoder?, source: any Source) {
-    stream = BodyStream(expecting: decoder == nil ? Int(clamping: expected ?? 0) : 0, from: source)
+  ///
+  /// - Parameters:
+  ///   - expected: The announced length, or `nil`.
+  ///   - decoder: The decoder of the content codings, or `nil`.
+  ///   - isCollected: Whether the body will be collected, as far as known.
+  ///   - source: The source.
+  init(expected: Int64?, decoder: ContentDecoder?, isCollected: Bool, source: any Source) {
+    let expected = decoder == nil ? Int(clamping: expected ?? 0) : 0
+    highWater = isCollected ? Self.collectedHighWater : Self.highWater
+    stream = BodyStream(expecting: expected, reserving: isCollected ? min(expected, highWater) : 0, from: source)
     self.decoder = decoder
+    self.isCollected = isCollected
     self.source = source
   }
 
@@ -49,7 +62,7 @@ final class CurlBody {
 
   /// Takes all of the bytes or none.
   func take(_ bytes: UnsafeRawBufferPointer) throws(ResponseHeadReader.Problem) -> Reply {
-    if isPending || unread > Self.highWater {
+    if isPending || unread > highWater {
       guard try resume() else { return .wait }
     }
     if let decoder {
@@ -69,7 +82,7 @@ final class CurlBody {
     isUnflushed = true
     if gatherer == nil {
       // A reader that collects has its own buffer.
-      if taken < Self.smallBody || stream.isCollecting { return stream.append(copying: bytes) }
+      if isCollected || taken < Self.smallBody || stream.isCollecting { return stream.append(copying: bytes) }
       gatherer = ChunkAccumulator()
     }
     guard let piece = gatherer?.add(bytes) else { return unread }
@@ -100,8 +113,8 @@ final class CurlBody {
     source.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
     // The reader may have made room just before the flag was set.
     unread = stream.unreadCount
-    if unread <= Self.highWater, isPending, let decoder { _ = try decode(decoder) }
-    guard unread <= Self.highWater, !isPending else { return false }
+    if unread <= highWater, isPending, let decoder { _ = try decode(decoder) }
+    guard unread <= highWater, !isPending else { return false }
     source.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
     return true
   }
@@ -109,14 +122,14 @@ final class CurlBody {
   /// Decodes until no bytes are left or the reader has enough; `false` without a reader.
   private func decode(_ decoder: ContentDecoder) throws(ResponseHeadReader.Problem) -> Bool {
     while true {
-      while unread <= Self.highWater {
+      while unread <= highWater {
         guard let piece = try decoder.pull() else { return true }
         guard let count = stream.append(piece) else { return false }
         unread = count
       }
       source.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
       unread = stream.unreadCount
-      if unread > Self.highWater { return true }
+      if unread > highWater { return true }
     }
   }
 }

@@ -287,7 +287,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if isHTTP1, let time = head.framing.idleTime { handle?.resting?.idleTime = time }
     handle?.recordConnection()
     sink.didReceiveHead(head.status, arrival.timing)
-    let body = CurlBody(expected: life.expected, decoder: decoder, source: self)
+    let body = CurlBody(expected: life.expected, decoder: decoder, isCollected: !job.isStreamed, source: self)
     // The transfer has ended meanwhile; the loop will be informed.
     guard state.withLock({ $0.answer.open(body.stream) }) else { return }
     self.body = body

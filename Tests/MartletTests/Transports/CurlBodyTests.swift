@@ -34,7 +34,7 @@
 
     @Test func `pauses when the reader's buffer is full and resumes after it is read`() async throws {
       let loop = Loop()
-      let body = CurlBody(expected: nil, decoder: nil, source: loop)
+      let body = CurlBody(expected: nil, decoder: nil, isCollected: false, source: loop)
 
       let taken = try fill(body, most: 16 << 20)
       #expect(taken >= CurlBody.highWater && taken < 3 * CurlBody.highWater)
@@ -54,7 +54,7 @@
       let plain = Data((0..<(4 << 20)).map { _ in UInt8.random(in: 0..<4, using: &random) })
       let coded = try Deflater.gzip(plain)
       let loop = Loop()
-      let body = CurlBody(expected: nil, decoder: try ContentDecoder(["gzip"]), source: loop)
+      let body = CurlBody(expected: nil, decoder: try ContentDecoder(["gzip"]), isCollected: false, source: loop)
 
       #expect(try coded.withUnsafeBytes { try body.take($0) } == .taken)
       #expect(body.isPending)
@@ -72,7 +72,7 @@
 
     @Test func `flush delivers the gathered bytes to the reader`() async throws {
       let loop = Loop()
-      let body = CurlBody(expected: nil, decoder: nil, source: loop)
+      let body = CurlBody(expected: nil, decoder: nil, isCollected: false, source: loop)
       #expect(try fill(body, most: 80 << 10) == 80 << 10)
       #expect(body.isGathering && body.isUnflushed)
 
