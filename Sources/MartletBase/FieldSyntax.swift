@@ -55,7 +55,8 @@ extension FieldSyntax {
   }
 
   /// Whether two names are equal, ignoring ASCII case; allocates nothing.
-  @inlinable public static func isSameName(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+  @inlinable @inline(never)
+  public static func isSameName(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
     left.utf8.count == right.utf8.count
       && left.utf8.elementsEqual(right.utf8) { $0 == $1 || lowercased($0) == lowercased($1) }
   }
@@ -63,7 +64,7 @@ extension FieldSyntax {
 
 extension FieldSyntax {
   /// The octets without whitespace at their ends (RFC 9110 §5.6.3).
-  @inlinable public static func trimmed<Octets: BidirectionalCollection<UInt8>>(
+  @inlinable @inline(never) public static func trimmed<Octets: BidirectionalCollection<UInt8>>(
     _ text: Octets
   ) -> Octets where Octets.SubSequence == Octets {
     guard let start = text.firstIndex(where: { !isBlank($0) }),
@@ -80,7 +81,7 @@ extension FieldSyntax {
   ///
   /// Trims the parts and drops empty ones. Parts keep their quotes and backslashes. An unterminated quoted string
   /// extends to the end of the text.
-  @inlinable public static func split(_ text: Substring.UTF8View, at separator: UInt8) -> [Substring.UTF8View] {
+  public static func split(_ text: Substring.UTF8View, at separator: UInt8) -> [Substring.UTF8View] {
     var parts: [Substring.UTF8View] = []
     var start = text.startIndex
     var isQuoted = false

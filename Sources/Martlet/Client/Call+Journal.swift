@@ -8,7 +8,7 @@ extension Call: RunningCall {
   ///
   /// After the end of the call, nothing is recorded. The method calls no code of the program, because the engine
   /// reports phases under its lock.
-  func report(_ event: CallEvent) {
+  @inline(never) func report(_ event: CallEvent) {
     switch event {
     case .started: emit(.started)
     case .waiting(let reason):

@@ -174,7 +174,7 @@ struct CookieTable: Sendable {
 
   /// Removes the cookies that one with this key would replace; returns whether there were any.
   @discardableResult
-  mutating func remove(_ key: Cookie.Key) -> Bool {
+  @inline(never) mutating func remove(_ key: Cookie.Key) -> Bool {
     let places = places(of: key)
     for place in places.reversed() { remove(at: place, of: key.domain) }
     return !places.isEmpty

@@ -117,7 +117,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   }
 
   /// Whether there is a field with that name.
-  public func contains(_ name: String) -> Bool {
+  @inline(never) public func contains(_ name: String) -> Bool {
     switch storage {
     case .fields(let fields): fields.contains { $0.isNamed(name) }
     case .received(let received): received.firstIndex(of: name) != nil
@@ -166,7 +166,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   }
 
   /// The value of the first field with that name, from the field or from its received octets.
-  private func firstValue<Value>(
+  @inline(never) private func firstValue<Value>(
     of name: String, _ value: (Field) -> Value, _ received: (ArraySlice<UInt8>) -> Value
   ) -> Value? {
     switch storage {

@@ -72,7 +72,7 @@ struct TextMask {
     return mask.hasName || mask.endsInTag && !redaction.revealsSecrets ? nil : masked
   }
 
-  mutating func masked() -> [UInt8] {
+  @inline(never) mutating func masked() -> [UInt8] {
     guard text.isWhole || redaction.revealsSecrets else {
       hasName = true
       return MaskEdits.mask

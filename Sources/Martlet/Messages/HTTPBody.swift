@@ -121,7 +121,7 @@ public struct HTTPBody: Sendable, Hashable {
     return trailers == nil ? length : nil
   }
 
-  static func fileSize(_ url: URL) throws(HTTPError) -> Int64 {
+  @inline(never) static func fileSize(_ url: URL) throws(HTTPError) -> Int64 {
     guard url.isFileURL else {
       let text = URLRedaction.printable(url.absoluteString)
       throw HTTPError(.invalidRequest, "a file body needs a file URL, not '\(text)'")

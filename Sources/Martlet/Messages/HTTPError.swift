@@ -113,6 +113,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   ///   - message: The cause, in one line.
   ///   - phase: The phase that the exchange had reached.
   ///   - underlying: The underlying error.
+  @inline(never)
   public init(_ kind: Kind, _ message: String, phase: Phase? = nil, underlying: (any Error)? = nil) {
     self.kind = kind
     self.message = message
@@ -122,7 +123,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     mayBeStaleConnection = kind == .connectionLost
   }
 
-  init(
+  @inline(never) init(
     _ kind: Kind, _ message: String, request: HTTPRequest, response: HTTPResponse? = nil,
     underlying: (any Error)? = nil
   ) {
@@ -188,7 +189,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The ``description``, which is also the `localizedDescription`.
   public var errorDescription: String? { description }
 
-  mutating func describe(_ request: HTTPRequest) {
+  @inline(never) mutating func describe(_ request: HTTPRequest) {
     guard method == nil else { return }
     method = request.method
     let resolved = request.absoluteURL

@@ -298,7 +298,7 @@ final class BodyReader: Sendable {
   deinit { stream?.abandon() }
 
   /// Makes the caller the reader; throws if there is one already.
-  func claim() throws {
+  @inline(never) func claim() throws {
     let (isFirst, old) = state.compareExchange(
       expected: State.unread, desired: State.claimed, ordering: .relaxed)
     if !isFirst { throw old == State.closed ? Self.closed : Self.second }

@@ -23,7 +23,7 @@ struct IPAddress: Hashable, Sendable {
   /// An IPv6 address without a zone (RFC 3986 §3.2.2).
   static func six(_ text: ArraySlice<UInt8>) -> IPAddress? { read(text, AF_INET6, 16) }
 
-  private static func read(_ text: ArraySlice<UInt8>, _ family: Int32, _ count: Int) -> IPAddress? {
+  @inline(never) private static func read(_ text: ArraySlice<UInt8>, _ family: Int32, _ count: Int) -> IPAddress? {
     var bytes = [UInt8](repeating: 0, count: count)
     guard text.count < Int(INET6_ADDRSTRLEN), !text.contains(0),
       inet_pton(family, String(decoding: text, as: UTF8.self), &bytes) == 1

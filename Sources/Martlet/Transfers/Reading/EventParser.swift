@@ -61,6 +61,7 @@ private struct EventFields {
     return nil
   }
 
+  @inline(never)
   private mutating func set(_ name: Slice<UnsafeRawBufferPointer>, to value: Slice<UnsafeRawBufferPointer>) throws {
     if name.elementsEqual("data".utf8) {
       data.append(contentsOf: value)
