@@ -27,7 +27,7 @@ enum Pipeline {
     }
   }
 
-  /// The ordered list of stages, which defines the architecture (Docs/Decisions/0003).
+  /// The ordered list of stages, which defines the architecture (decision 0003).
   ///
   /// A stage whose policy is off is omitted, not skipped at run time. Stage 0, the total limit, covers all stages: the
   /// watchdog aborts the call.

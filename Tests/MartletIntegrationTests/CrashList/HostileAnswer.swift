@@ -36,7 +36,7 @@
 
     var testDescription: String { id }
 
-    /// The crash list of `Docs/LinuxNotes.md`.
+    /// The crash list of `Docs/URLSessionOnLinux.md`.
     static let all: [HostileAnswer] = [
       /// The connection ends inside the header block. URLSession/NativeProtocol.swift, `didReceive(headerData:)`.
       HostileAnswer(id: "C1", end: .crashes, bytes: "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// The stages and their order (Docs/Decisions/0003).
+/// The stages and their order (decision 0003).
 @Suite(.hangLimit) struct PipelineTests {
   /// Logs requests on the way down, and responses and errors on the way up.
   private struct Noting: Middleware {

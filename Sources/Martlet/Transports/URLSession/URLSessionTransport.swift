@@ -7,7 +7,7 @@
   /// libcurl: a server can crash Foundation's loader there, and that loader delivers bytes faster than a slow reader
   /// takes them. What ``CurlTransport`` documents applies to Martlet's loader, too. Without a usable libcurl, Linux also
   /// uses the system's loader, and reports that once on standard error, unless ``Loader/engine`` is chosen.
-  /// `Docs/LinuxNotes.md` describes the consequences, and ``HTTPClient/diagnostics`` names the loader in use.
+  /// `Docs/URLSessionOnLinux.md` describes the consequences, and ``HTTPClient/diagnostics`` names the loader in use.
   ///
   /// The system's loader delivers bytes as fast as they arrive. A reader that streams a body and lets more than 64 MiB of
   /// it accumulate ends its exchange with ``HTTPError/Kind/unsupported``. That loader rejects a `GET` with a body, so
