@@ -9,20 +9,20 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// A package of its own, so that nobody who uses Martlet fetches its peers.
+// A separate package, so packages that depend on Martlet do not fetch its peers.
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "Martlet", path: "../.."),
     .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
-    // For the types of its interface.
+    // For the types in AsyncHTTPClient's interface.
     .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
   ],
   targets: [
     .target(name: "CCurlLoop", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-    // The time for JSON of any shape; needs no server.
+    // Compares JSON decoding times; needs no server.
     .executableTarget(
       name: "json", dependencies: [.product(name: "Martlet", package: "Martlet")], swiftSettings: settings),
     .executableTarget(

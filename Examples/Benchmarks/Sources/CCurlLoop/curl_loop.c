@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// The numbers are part of libcurl's binary interface and never change; no header of it is needed to build this.
+// The numbers are part of libcurl's binary interface and never change, so this builds without libcurl's headers.
 enum {
   kLong = 0, kObject = 10000, kFunction = 20000, kOffset = 30000,
 
@@ -121,13 +121,13 @@ typedef struct request {
 } request;
 
 struct curl_loop {
-  // What other threads have asked for, and whether the loop's thread sleeps or is to end; under the lock.
+  // Requests of other threads, and whether the loop's thread sleeps or must end; protected by the lock.
   pthread_mutex_t lock;
   request *first;
   request **last;
   bool is_asleep;
   bool is_over;
-  // The thread, if there is one, and what wakes it.
+  // The thread, if there is one, and the descriptor that wakes it.
   pthread_t thread;
   bool has_thread;
   int wake;
@@ -136,10 +136,10 @@ struct curl_loop {
 
   void *multi;
   int poll;
-  // When libcurl wants to be called, or negative.
+  // The time of libcurl's next timeout, or negative.
   double timer;
-  // For each socket what epoll watches, and whether libcurl still wants it: the socket of an idle connection stays
-  // watched, which saves two system calls for each request.
+  // The events that epoll watches for each socket, and whether libcurl still wants them. The socket of an idle
+  // connection stays watched, which saves two system calls for each request.
   uint8_t watched[kMaximumSockets];
   bool wanted[kMaximumSockets];
 };
@@ -150,7 +150,7 @@ typedef struct transfer {
   int64_t sent;
   int file;
   bool is_running;
-  // Who waits for it; where many threads ask.
+  // The request that waits for the transfer, if the loop has its own thread.
   request *request;
   struct transfer *next;
 } transfer;
@@ -267,7 +267,7 @@ static int prepare(curl_loop *loop, transfer *transfer, const curl_loop_job *job
   SET(kOptWriteData, transfer);
   SET(kOptCloseSocketFunction, on_close);
   SET(kOptCloseSocketData, loop);
-  // Only without a directory does libcurl keep the certificates that it has parsed.
+  // libcurl keeps its parsed certificates only if no directory is set.
   SET(kOptCAPath, NULL);
   if (job->ca_file) SET(kOptCAInfo, job->ca_file);
   if (job->upload_path) {
@@ -283,7 +283,7 @@ static int prepare(curl_loop *loop, transfer *transfer, const curl_loop_job *job
   return code;
 }
 
-/// Waits for what comes first, and lets libcurl work on it.
+/// Waits for the first event, and lets libcurl handle it.
 static void turn(curl_loop *loop, double end) {
   int running = 0;
   if (loop->timer == 0) {
@@ -331,7 +331,7 @@ static const char *check(const struct message *message, const transfer *transfer
   return problem;
 }
 
-/// Takes the next transfer that has ended off libcurl, and says what was wrong with it; NULL if there is none.
+/// Removes the next finished transfer from libcurl and reports its error; returns NULL if there is none.
 static transfer *next_ended(curl_loop *loop, const curl_loop_job *job, const char **problem) {
   int rest = 0;
   const struct message *message;
@@ -352,7 +352,7 @@ const char *curl_loop_run(curl_loop *loop, const curl_loop_job *job, curl_loop_r
   const char *problem = NULL;
   transfer *transfers = calloc((size_t)job->concurrency, sizeof *transfers);
   if (!transfers) return "no memory";
-  // libcurl would ask the server first whether it wants the body.
+  // Otherwise libcurl would wait for a 100 response before it sends the body.
   void *fields = job->upload_path ? curl.slist_append(NULL, "Expect:") : NULL;
   int file = job->upload_path ? open(job->upload_path, O_RDONLY | O_CLOEXEC) : -1;
   double end = now() + job->seconds;
@@ -405,9 +405,9 @@ const char *curl_loop_run(curl_loop *loop, const curl_loop_job *job, curl_loop_r
   return problem;
 }
 
-// MARK: The loop on a thread of its own
+// MARK: The loop on its own thread
 
-/// Sends what was asked for; false when the loop is to end.
+/// Starts the waiting requests; returns false when the loop must end.
 static bool begin(curl_loop *loop, const curl_loop_job *job) {
   pthread_mutex_lock(&loop->lock);
   request *request = loop->first;

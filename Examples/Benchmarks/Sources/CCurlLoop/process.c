@@ -24,7 +24,7 @@ static void write_text(const char *path, const char *text) {
 bool bench_replace_file(const char *place, const char *file) {
   unsigned user = geteuid();
   if (unshare(CLONE_NEWNS)) {
-    // Without rights of its own the process may still have them in a world of its own.
+    // Without root, the process may still be able to mount files in its own user namespace.
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS)) return false;
     char map[64];
     snprintf(map, sizeof map, "%u %u 1", user, user);
@@ -54,7 +54,7 @@ static void play(court *court, int player) {
   if (sched_setaffinity(0, sizeof *own, own)) atomic_store(&court->is_over, true);
   for (int turn = player; turn < 2 * kBounces; turn += 2) {
     while (atomic_load(&court->ball) != turn) {
-      // On one processor each turn would take a slice of its time.
+      // On a single processor, each turn would take a whole time slice.
       if (atomic_load(&court->is_over)) return;
     }
     atomic_store(&court->ball, turn + 1);
@@ -88,7 +88,7 @@ double bench_line_round_trip(void) {
   for (int number = 0; number < CPU_SETSIZE && found < 2; number++) {
     if (CPU_ISSET(number, &allowed)) CPU_SET(number, &court.processors[found++]);
   }
-  // Threads of their own, because they stay on their processors.
+  // Separate threads, because each stays on its processor.
   pthread_t first;
   void *taken = NULL;
   if (found < 2 || pthread_create(&first, NULL, first_player, &court)) return 0;

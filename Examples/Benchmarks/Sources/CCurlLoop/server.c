@@ -16,14 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-// nginx can neither hold an answer back nor read a body to throw it away: it answers before the body, or stores it.
+// nginx cannot delay a response, and cannot read a body without storing it: it responds before the body, or stores it.
 
 enum { kHeadLimit = 8 << 10, kMaximumSockets = 1 << 16, kHeldMilliseconds = 1000 };
 
 typedef struct {
   char head[kHeadLimit + 1];
   size_t head_length;
-  // Of the body: what has come, and what is still to come; -1 for chunks, which are counted with their framing.
+  // The received and the missing bytes of the body; -1 for chunks, which are counted with their framing.
   int64_t received;
   int64_t rest;
   char tail[5];
@@ -39,7 +39,7 @@ typedef struct {
 
 static peer *peers[kMaximumSockets];
 static uint32_t generations;
-// Every request is held equally long, so that they become due in the order of their arrival.
+// Every request is held equally long, so they become due in the order of their arrival.
 static held queue[kMaximumSockets];
 static size_t queue_head, queue_tail;
 
@@ -71,7 +71,7 @@ static void finish_upload(int socket) {
   answer(socket, count);
 }
 
-/// Counts bytes of the body that are in memory.
+/// Counts body bytes that are already in memory.
 static void take_body(int socket, const char *bytes, size_t count) {
   peer *peer = peers[socket];
   peer->received += (int64_t)count;
@@ -86,7 +86,7 @@ static void take_body(int socket, const char *bytes, size_t count) {
   if (memcmp(peer->tail, "0\r\n\r\n", 5) == 0) finish_upload(socket);
 }
 
-/// Acts on a whole head; `end` is the first byte after it.
+/// Handles a complete head; `end` is the first byte after it.
 static void take_head(int socket, const char *end) {
   peer *peer = peers[socket];
   if (strstr(peer->head, " /never ")) {
@@ -115,7 +115,7 @@ static void read_peer(int socket) {
   peer *peer = peers[socket];
   ssize_t count;
   if (peer->is_in_body) {
-    // TCP throws bytes away without copying them.
+    // With MSG_TRUNC, TCP discards bytes without copying them.
     int flags = peer->rest >= 0 ? MSG_TRUNC : 0;
     size_t most = sizeof buffer;
     if (peer->rest >= 0 && (int64_t)most > peer->rest) most = (size_t)peer->rest;

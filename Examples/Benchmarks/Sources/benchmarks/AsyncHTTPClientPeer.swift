@@ -54,7 +54,7 @@ struct AsyncHTTPClientPeer: Peer {
   func close() async throws { try await client.shutdown() }
 }
 
-/// A file, read piece by piece as it is wanted.
+/// A file, read in chunks on demand.
 private struct FilePieces: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 

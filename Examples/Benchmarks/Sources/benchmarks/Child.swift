@@ -2,10 +2,10 @@ import CCurlLoop
 import Foundation
 import Martlet
 
-/// One measurement, in a process of its own, so that processor time and memory are those of one client.
+/// One measurement in its own process, so processor time and memory are those of one client.
 enum Child {
   static func run(_ text: String) async {
-    // A client that hangs ends with its process.
+    // Ends a client that hangs.
     alarm(60)
     bench_die_with_parent()
     signal(SIGPIPE, SIG_IGN)
@@ -13,7 +13,8 @@ enum Child {
     let outcome: Outcome
     do {
       let job = try JSONDecoder().decode(Job.self, from: Data(text.utf8))
-      // Before any other thread starts: all clients then verify against what they take for the system's certificates.
+      // Done before any other thread starts, so all clients verify against the replaced file as the system's
+      // certificates.
       let isReplaced =
         job.workload.isTLS && bench_replace_file("/etc/ssl/certs/ca-certificates.crt", job.servers.bundle)
       outcome = .measured(try await measure(job, roots: isReplaced ? nil : job.servers.bundle))
@@ -28,7 +29,7 @@ enum Child {
     exit(0)
   }
 
-  // `roots` are the certificates to trust, unless they are the system's.
+  // `roots` are the certificates to trust; `nil` means the system's.
   private static func makePeer(_ job: Job, roots: String?) throws -> any Peer {
     let isHTTP2 = job.workload.isHTTP2
     let connections = isHTTP2 ? 1 : job.workload.concurrency
@@ -154,7 +155,7 @@ enum Child {
   private static func measureCancel(_ peer: any Peer, _ job: Job) async throws -> Measurement {
     let count = job.workload.concurrency
     let before = Memory.descriptors
-    // A second while the requests wait; the slowest client takes three until all of them are on their way.
+    // Measures for one second while the requests wait. The slowest client needs three seconds to send all of them.
     let waiting = Task.detached {
       try await Task.sleep(for: .seconds(3.8))
       let start = bench_cpu_seconds()
@@ -169,7 +170,7 @@ enum Child {
     result.seconds = seconds
     result.waitingCores = try await waiting.value
     try await Task.sleep(for: .milliseconds(500))
-    // Fewer, if the client has given up its idle connection too.
+    // The difference is negative if the client has also closed its idle connection.
     result.descriptorsLeft = max(0, Memory.descriptors - before)
     return result
   }

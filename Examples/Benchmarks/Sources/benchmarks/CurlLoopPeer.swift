@@ -1,6 +1,6 @@
 import CCurlLoop
 
-/// The loop in C, which keeps its connections from one job to the next.
+/// The C loop, which keeps its connections between jobs.
 ///
 /// One job runs at a time, and blocks the thread that runs it.
 final class CurlLoopPeer: Peer, @unchecked Sendable {
@@ -85,7 +85,7 @@ final class CurlLoopPeer: Peer, @unchecked Sendable {
   private func run(_ url: String, _ fill: (inout curl_loop_job) -> Void) throws -> curl_loop_result {
     var result = curl_loop_result()
     let problem = url.withCString { url in
-      // An empty name is none.
+      // An empty name means no file.
       (roots ?? "").withCString { roots in
         var job = curl_loop_job(
           url: url, ca_file: self.roots == nil ? nil : roots, concurrency: 1, seconds: 0, most: 0, length: 0,

@@ -1,10 +1,11 @@
 import CCurlLoop
 import Synchronization
 
-/// The loop in C on a thread of its own, and a task for each request that waits for it: what no asynchronous client over
-/// libcurl goes below.
+/// The C loop on its own thread, with one waiting task per request.
 ///
-/// It makes no response, reads no head, keeps no body and cannot be cancelled.
+/// This is the lower bound for an asynchronous client over libcurl.
+///
+/// It creates no response, reads no head, keeps no body and cannot be cancelled.
 final class CurlTasksPeer: Peer, @unchecked Sendable {
   private let loop: OpaquePointer
   private let isHTTP2: Bool

@@ -1,8 +1,8 @@
-/// What Martlet has to reach, as ratios within one run.
+/// The results that Martlet must reach, as ratios within one run.
 struct Floors {
   var results: Results
 
-  /// One line for each floor for which there are figures.
+  /// One line for each floor that has figures.
   var markdown: String {
     let lines = checks().compactMap { $0 }.map { check in
       let sign = check.isMinimum ? "≥" : "≤"
@@ -37,7 +37,7 @@ struct Floors {
       checks.append(cpu(workload, .martletURLSession, .urlSession, 1.0 / 3))
     }
     checks.append(rate(.getSequential, .martletURLSession, .asyncHTTPClient, 1))
-    // What is fresh costs a tenth of an exchange from memory, and half of one from disk.
+    // A fresh response costs at most a tenth of an exchange from memory, and half of one from disk.
     for (workload, floor) in [(Workload.cacheMemory, 10.0), (.cacheDisk, 2)] {
       guard let hit = results.summary(workload, .martletCurl), let get = results.summary(.getSequential, .martletCurl)
       else { continue }

@@ -1,37 +1,37 @@
-/// What a child process is asked to measure.
+/// The task of a child process.
 struct Job: Codable {
   var client: Client
   var workload: Workload
   var servers: Servers
 
-  /// How long small requests are sent.
+  /// The duration of a run of small requests.
   var seconds = 0.8
   var warmUpSeconds = 0.25
 }
 
-/// Where the servers and their files are.
+/// The ports of the servers and the paths of their files.
 struct Servers: Codable {
   /// The port of nginx for HTTP.
   var plain: Int
-  /// The port of nginx for TLS on connections that are kept.
+  /// The port of nginx for persistent TLS connections.
   var tls: Int
-  /// The port of nginx for TLS where each response ends its connection.
+  /// The port of nginx for TLS connections that each serve one request.
   var tlsOnce: Int
   /// The port of nginx for HTTP/2 over TLS.
   var http2: Int
-  /// The port of the server that nginx cannot be.
+  /// The port of the server for tasks that nginx cannot do.
   var own: Int
-  /// The certificates of the system and the one made for this run, in one file.
+  /// The system's certificates and the certificate created for this run, in one file.
   var bundle: String
   /// A file of `bodyLength` bytes.
   var file: String
 
   static let smallLength = 13
   static let bodyLength = 1 << 30
-  /// Of the bodies that come 100 at a time.
+  /// The length of the bodies that are requested 100 at a time.
   static let middleLength = 1_000_000
 
-  /// Slept by a slow reader for each `pauseLength` bytes.
+  /// How long a slow reader sleeps for each `pauseLength` bytes.
   static let pause = Duration.milliseconds(1)
   static let pauseLength = 256 << 10
 
@@ -49,16 +49,16 @@ struct Servers: Codable {
   var upload: String { "http://127.0.0.1:\(own)/upload" }
 }
 
-/// What a child process has measured.
+/// The result of a child process.
 struct Measurement: Codable {
   var requests = 0
   var seconds = 0.0
   var cpuSeconds = 0.0
-  /// Above the process that has sent one request and idles.
+  /// The peak memory above that of the idle process after one request.
   var peakBytes = 0
   /// The processor time of 1,000 waiting requests, as a part of one core.
   var waitingCores: Double?
-  /// Descriptors that are open after all requests have been cancelled, more than before.
+  /// The number of additional open descriptors after all requests have been cancelled.
   var descriptorsLeft: Int?
 }
 

@@ -1,12 +1,12 @@
 import CCurlLoop
 import Foundation
 
-/// Where the figures come from.
+/// The machine that produced the figures.
 struct Machine {
   var rounds: Int
-  /// What part of the processors others used, at the most of the times that were looked at.
+  /// The largest measured share of the processors that other programs used.
   var busyShare: Double
-  /// The nanoseconds that a cache line took from one processor to another and back, before each measurement.
+  /// The nanoseconds in which a cache line travels between two processors and back, before each measurement.
   var roundTrips: [Double]
 
   var markdown: String {
@@ -32,9 +32,10 @@ struct Machine {
       : "Others used \(share) at the most, before each round."
   }
 
-  /// How near the cores were.
+  /// The distance between the cores.
   ///
-  /// A virtual machine's cores may be moved apart. Programs with several threads then take more than half as much CPU again.
+  /// A host may move a virtual machine's cores apart. Multithreaded programs then need more than half as much CPU
+  /// again.
   private var distance: String {
     guard let nearest = Self.nearest(of: roundTrips), let farthest = roundTrips.max() else { return "" }
     let times = "\(decimal(nearest, 0)) to \(decimal(farthest, 0)) ns"
@@ -42,7 +43,7 @@ struct Machine {
     return farthest > Self.far * nearest ? "**The cores were not always equally near. \(range)**" : range
   }
 
-  /// What part of the processors is used while this process does nothing, over half a second.
+  /// Measures the share of the processors that is used while this process is idle for half a second.
   static func measureBusyShare() -> Double {
     func times() -> [Double] {
       let line = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8))?.split(separator: "\n").first ?? ""
@@ -52,19 +53,19 @@ struct Machine {
     usleep(500_000)
     let passed = zip(times(), before).map { $0 - $1 }
     guard passed.count > 4, passed.reduce(0, +) > 0 else { return 0 }
-    // The fourth is idle, the fifth waits for a disk.
+    // The fourth value is idle time, the fifth is time waiting for a disk.
     return 1 - (passed[3] + passed[4]) / passed.reduce(0, +)
   }
 
-  /// How much longer a round trip takes where cores are far apart; near ones differ by a factor of two.
+  /// The factor of round trips from which cores are far apart; near cores differ by at most a factor of two.
   private static let far = 2.5
 
-  /// The shortest round trip; 0 stands for one that could not be measured.
+  /// The shortest round trip; 0 means that it could not be measured.
   private static func nearest(of roundTrips: [Double]) -> Double? { roundTrips.filter { $0 > 0 }.min() }
 
-  /// Waits half a minute at most until the cores are about as near as they have been before.
+  /// Waits at most half a minute until the cores are about as close as before.
   ///
-  /// Returns the nanoseconds that a cache line takes from one to another and back.
+  /// Returns the nanoseconds in which a cache line travels from one core to another and back.
   static func waitForNearCores(asIn before: [Double]) -> Double {
     var roundTrip = bench_line_round_trip()
     guard let nearest = nearest(of: before) else { return roundTrip }
@@ -83,7 +84,7 @@ struct Machine {
     return line[line.index(after: place)...].trimmingCharacters(in: .whitespaces)
   }
 
-  /// The first line that a program says.
+  /// The first line of a program's output.
   private func said(_ name: String, _ argument: String) -> String? {
     guard let output = try? Tool(name).run([argument]) else { return nil }
     return output.split(separator: "\n").first.map(String.init)

@@ -5,7 +5,7 @@ import Martlet
 struct MartletPeer: Peer {
   private let client: HTTPClient
 
-  /// Makes a client that stores nothing, as the others do, or one that answers from what it has stored.
+  /// Creates a client that stores nothing, like the others, or one with a cache.
   init(_ transport: any Transport, connections: Int, threads: Int = 1, cache: ResponseCache? = nil) {
     client = HTTPClient {
       $0.transport = transport

@@ -1,9 +1,9 @@
 import CCurlLoop
 import Foundation
 
-/// Time, processor time and memory of a piece of work.
+/// Measures the time, processor time and memory of an operation.
 enum Meter {
-  /// Measures work that returns the number of its requests; peaks are counted from `idle` bytes.
+  /// Measures an operation that returns its number of requests; peaks are counted from `idle` bytes.
   static func measure(idle: Int, _ work: () async throws -> Int) async throws -> Measurement {
     Memory.forgetPeak()
     let cpu = bench_cpu_seconds()
@@ -16,15 +16,15 @@ enum Meter {
   }
 }
 
-/// The memory and descriptors of this process, as Linux shows them.
+/// The memory and descriptors of this process, as reported by Linux.
 enum Memory {
-  /// In bytes.
+  /// The resident memory, in bytes.
   static var resident: Int { field("VmRSS:") }
 
-  /// The most since ``forgetPeak()``, in bytes.
+  /// The peak memory since ``forgetPeak()``, in bytes.
   static var peak: Int { field("VmHWM:") }
 
-  /// Begins a new peak with what is resident now.
+  /// Resets the peak to the resident memory.
   static func forgetPeak() {
     guard let file = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
     file.write(Data("5".utf8))

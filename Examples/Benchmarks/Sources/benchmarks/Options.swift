@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   static let help = """
     usage: benchmarks [--rounds N] [--workloads a,b] [--clients a,b] [--json FILE] [--markdown FILE]

@@ -1,23 +1,23 @@
 import Foundation
 
-/// A client that is measured.
+/// A measured client.
 protocol Peer: Sendable {
   /// Sends a GET, checks status and length of the response, and drops it.
   func get(_ url: String, length: Int) async throws
 
-  /// Sends as many GETs as fit into a time, and returns their number.
+  /// Sends as many GETs as possible within a time, and returns their number.
   func gets(_ url: String, length: Int, concurrency: Int, seconds: Double) async throws -> Int
 
   /// Sends a number of GETs at the same time.
   func burst(_ url: String, length: Int, count: Int) async throws
 
-  /// Sends GETs that are never answered and cancels them after a time; returns the seconds until all have returned.
+  /// Sends GETs that get no response and cancels them after a time; returns the seconds until all have returned.
   func cancel(_ url: String, count: Int, after seconds: Double) async throws -> Double
 
-  /// Receives a body in pieces and throws it away, with a pause for each ``Servers/pauseLength`` bytes.
+  /// Receives and discards a body in chunks, with a pause for each ``Servers/pauseLength`` bytes.
   func download(_ url: String, pause: Duration?) async throws
 
-  /// Receives bodies at the same time in pieces, and throws them away.
+  /// Receives and discards several bodies at the same time, in chunks.
   func downloads(_ url: String, count: Int) async throws
 
   /// Receives a body into memory.
@@ -29,7 +29,7 @@ protocol Peer: Sendable {
   func close() async throws
 }
 
-/// A client has no way to do what a workload needs.
+/// The error of a client that does not support a workload.
 struct Impossible: Error {
   var reason: String
 
@@ -95,18 +95,18 @@ extension Peer {
     guard status == 200, length == expected else { throw Complaint("status \(status) with \(length) bytes") }
   }
 
-  /// The server answers an upload with what it has counted.
+  /// Checks the response to an upload, whose body is the number of bytes that the server received.
   func check(status: Int, count: some Sequence<UInt8>) throws {
     let text = String(decoding: Array(count), as: UTF8.self)
     guard status == 200, text == "\(Servers.bodyLength)\n" else { throw Complaint("status \(status), \(text)") }
   }
 }
 
-/// Says when a slow reader has to sleep.
+/// Decides when a slow reader must sleep.
 struct PauseCounter {
   private var rest = 0
 
-  /// How often to sleep after some more bytes.
+  /// Returns the number of pauses that are due after more bytes.
   mutating func count(_ bytes: Int) -> Int {
     rest += bytes
     defer { rest %= Servers.pauseLength }

@@ -17,7 +17,7 @@ enum Program {
   }
 }
 
-/// What the program says before it gives up.
+/// The error that the program prints before it exits.
 struct Complaint: Error, CustomStringConvertible {
   let description: String
 

@@ -1,4 +1,4 @@
-/// What all rounds have measured.
+/// The measurements of all rounds.
 struct Results {
   private struct Key: Hashable {
     var workload: Workload
@@ -17,7 +17,7 @@ struct Results {
     }
   }
 
-  /// Why rounds are missing, each reason once.
+  /// The reasons for missing rounds, each reason once.
   func problems(_ workload: Workload, _ client: Client) -> [String] {
     var seen: Set<String> = []
     return (problems[Key(workload: workload, client: client)] ?? []).filter { seen.insert($0).inserted }
@@ -54,7 +54,7 @@ struct Summary: Codable {
   var rounds: Int
   var requestsPerSecondMinimum: Double
   var requestsPerSecondMaximum: Double
-  /// Of a workload whose requests are a gigabyte.
+  /// The transfer rate of a workload whose requests are a gigabyte each.
   var megabytesPerSecond: Double?
   var seconds: Double
   /// The processor time of 1,000 waiting requests, as a part of one core.

@@ -1,7 +1,7 @@
 import CCurlLoop
 import Foundation
 
-/// nginx and what it serves, in a temporary folder, until ``stop()``.
+/// nginx and its files, in a temporary folder, until ``stop()``.
 final class ServerSet {
   let servers: Servers
   private let folder: URL
@@ -30,7 +30,7 @@ final class ServerSet {
     for _ in 0..<50 where !FileManager.default.fileExists(atPath: folder.appendingPathComponent("nginx.pid").path) {
       usleep(100_000)
     }
-    // The sockets are open before the number is written.
+    // nginx opens its sockets before it writes the file.
     guard nginx.isRunning, FileManager.default.fileExists(atPath: folder.appendingPathComponent("nginx.pid").path)
     else {
       let log = try? String(contentsOf: folder.appendingPathComponent("error.log"), encoding: .utf8)
@@ -55,11 +55,11 @@ final class ServerSet {
     let file = try FileHandle(forWritingTo: big)
     try file.truncate(atOffset: UInt64(Servers.bodyLength))
     try file.close()
-    // The workers of nginx have another user where the master is root.
+    // If the master runs as root, nginx's workers run as another user.
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
   }
 
-  /// A certificate for 127.0.0.1 and its authority, which is added to the system's.
+  /// Creates a certificate for 127.0.0.1 and its authority, and adds the authority to the system's certificates.
   private static func makeCertificates(_ folder: URL, _ openssl: Tool) throws {
     let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout"]
     try openssl.run(

@@ -1,7 +1,7 @@
 import CCurlLoop
 import Foundation
 
-/// A whole run: every client on every workload, as often as there are rounds.
+/// A complete run of every client on every workload, in several rounds.
 struct Session {
   private let options: Options
 
@@ -44,13 +44,13 @@ struct Session {
     if let path = options.markdown { try Data(report.markdown.utf8).write(to: URL(fileURLWithPath: path)) }
   }
 
-  /// No client always follows the same other one.
+  /// Rotates the clients, so no client always follows the same other client.
   private func rotated(by count: Int) -> [Client] {
     let first = count % max(1, options.clients.count)
     return Array(options.clients[first...] + options.clients[..<first])
   }
 
-  /// Runs a job in a process of its own.
+  /// Runs a job in its own process.
   private func measure(_ job: Job) -> Outcome {
     let child = Process()
     let output = Pipe()
@@ -58,7 +58,7 @@ struct Session {
       let text = String(decoding: try JSONEncoder().encode(job), as: UTF8.self)
       child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
       child.arguments = ["child", text]
-      // A proxy is no part of what is measured.
+      // A proxy would change the measurement.
       child.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
       child.standardOutput = output
       try child.run()
@@ -94,5 +94,5 @@ struct Session {
   }
 }
 
-/// A number with a fixed number of places.
+/// Returns a number with a fixed number of decimals.
 func decimal(_ value: Double, _ places: Int) -> String { String(format: "%.\(places)f", value) }

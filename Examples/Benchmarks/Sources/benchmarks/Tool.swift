@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program of the system.
+/// A program installed on the system.
 struct Tool {
   let path: String
 
@@ -18,7 +18,7 @@ struct Tool {
     self.path = "\(place)/\(name)"
   }
 
-  /// Runs the program to its end, and returns what it has said.
+  /// Runs the program until it ends, and returns its output.
   @discardableResult
   func run(_ arguments: [String], in folder: URL? = nil) throws -> String {
     let process = Process()

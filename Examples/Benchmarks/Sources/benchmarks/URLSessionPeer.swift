@@ -5,7 +5,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// URLSession, without anything above it.
+/// URLSession without a library above it.
 struct URLSessionPeer: Peer {
   private let session: URLSession
 
@@ -26,7 +26,7 @@ struct URLSessionPeer: Peer {
   }
 
   func download(_ url: String, pause: Duration?) async throws {
-    // Bytes as they come go to the delegate of a session only.
+    // Only the delegate of a session receives bytes as they arrive.
     let counter = Counter(pause: pause)
     let session = URLSession(configuration: Self.configuration(1), delegate: counter, delegateQueue: nil)
     defer { session.finishTasksAndInvalidate() }

@@ -1,4 +1,4 @@
-/// What is measured.
+/// A measured workload.
 enum Workload: String, CaseIterable, Codable {
   case getSequential = "get-sequential"
   case get64 = "get-64"
@@ -39,15 +39,15 @@ enum Workload: String, CaseIterable, Codable {
     }
   }
 
-  /// Whether a request is a gigabyte, and megabytes per second say more than requests.
+  /// Whether each request is a gigabyte, so megabytes per second say more than requests.
   var isTransfer: Bool {
     [.download, .copiedDownload, .slowDownload, .buffered, .upload, .tlsDownload, .tlsUpload, .threads2].contains(self)
   }
 
-  /// Whether responses come over one connection of HTTP/2.
+  /// Whether responses arrive over one HTTP/2 connection.
   var isHTTP2: Bool { self == .http2 || self == .http2Downloads }
 
-  /// Whether it needs a cache.
+  /// Whether the workload needs a cache.
   var isCached: Bool { self == .cacheMemory || self == .cacheDisk }
 
   var isTLS: Bool {
@@ -83,7 +83,7 @@ enum Workload: String, CaseIterable, Codable {
   }
 }
 
-/// Who is measured.
+/// A measured client.
 enum Client: String, CaseIterable, Codable {
   case urlSession = "urlsession"
   case martletURLSession = "martlet-urlsession"

@@ -5,7 +5,7 @@ import Martlet
 // the value takes more than five times as long.
 struct Wrap: Decodable { var v: JSONValue }
 
-/// The text of an array of numbers, inside a number of other arrays.
+/// The text of an array of numbers, nested in other arrays.
 func array(_ count: Int, depth: Int) -> String {
   let numbers = Array(repeating: "12.34", count: count).joined(separator: ",")
   return String(repeating: "[", count: depth) + numbers + String(repeating: "]", count: depth)
@@ -14,7 +14,7 @@ func array(_ count: Int, depth: Int) -> String {
 /// The processor time of this process, in milliseconds.
 func processorTime() -> Double { Double(clock()) / Double(CLOCKS_PER_SEC) * 1e3 }
 
-/// The least time of several runs, because other programs disturb some of them.
+/// The minimum time of several runs, because other programs disturb some of them.
 func milliseconds(_ body: () throws -> Void) rethrows -> Double {
   var least = Double.infinity
   for _ in 0..<10 {
