@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// A package of its own: it is of no use without Node and a checkout of the suite.
+// A separate package, because it needs Node and a checkout of the suite.
 let package = Package(
   name: "CacheSuite",
   platforms: [.macOS(.v15)],

@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// The header fields of a response as the Fetch standard shows them: one value for each name.
+/// A response's header fields as in the Fetch standard: one value per name.
 struct Fields: Sendable {
   private let headers: HTTPHeaders
 
@@ -14,19 +14,19 @@ struct Fields: Sendable {
 
   func number(_ name: String) -> Int? { self[name].flatMap(Self.leadingNumber) }
 
-  /// The number that a text begins with, whatever follows.
+  /// Returns the number at the beginning of a text.
   static func leadingNumber(_ text: String) -> Int? {
     let trimmed = text.drop { $0 == " " }
     let sign = trimmed.prefix { $0 == "-" }.count == 1 ? "-" : ""
     return Int(sign + trimmed.dropFirst(sign.count).prefix { $0.isASCII && $0.isNumber })
   }
 
-  /// A field of the suite with what it stands for: seconds from the server's time for a date, a path for a location.
+  /// Expands the value of a field in the suite: seconds relative to the server's time to a date, a path to a location.
   ///
   /// - Parameters:
   ///   - name: The name.
   ///   - value: The value in the test.
-  ///   - response: The response that tells the server's time and path.
+  ///   - response: The response with the server's time and path.
   ///   - step: The request that the field belongs to.
   /// - Returns: The value to compare with or to send.
   static func expanded(_ name: String, _ value: JSON, by response: Fields, in step: Step) -> JSON {

@@ -3,7 +3,7 @@ public import Martlet
 typealias JSON = JSONValue
 
 extension JSON {
-  /// The elements of an array; none if this is no array.
+  /// The elements of an array; empty for other values.
   var list: [JSON] { array ?? [] }
 }
 

@@ -30,9 +30,9 @@ enum Node {
   }
 }
 
-/// The suite's server, until ``stop()``, or until this program ends.
+/// The suite's server, which runs until ``stop()`` or the end of this program.
 final class SuiteServer {
-  /// Where it is, without a slash at the end.
+  /// The server's URL, without a slash at the end.
   let url: String
   private let process: Process
   private let input: FileHandle
@@ -50,7 +50,7 @@ final class SuiteServer {
   }
 
   func stop() {
-    // It ends with its input.
+    // The server ends when its input does.
     try? input.close()
     process.waitUntilExit()
   }

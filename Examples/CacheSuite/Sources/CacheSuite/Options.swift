@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   static let help = """
     usage: CacheSuite CHECKOUT [options]
@@ -63,7 +63,7 @@ struct Options {
     if checkout.isEmpty, !wantsHelp { throw Complaint("a checkout is missing\n\n\(Self.help)") }
   }
 
-  /// The tests that are asked for.
+  /// Returns the selected tests.
   func selection(of suites: [Suite]) -> [Suite] {
     suites.compactMap { suite in
       var suite = suite
@@ -76,7 +76,7 @@ struct Options {
   }
 }
 
-/// What the program says before it gives up.
+/// The error that the program prints before it exits.
 struct Complaint: Error, CustomStringConvertible {
   let description: String
 

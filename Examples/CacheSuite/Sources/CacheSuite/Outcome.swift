@@ -1,6 +1,6 @@
 import Martlet
 
-/// What came of one test, in the form of the suite's own results.
+/// The result of one test, encoded like the suite's own results.
 enum Outcome: Sendable, Hashable, Codable {
   case passed
   case failed(Failure)
@@ -18,9 +18,9 @@ enum Outcome: Sendable, Hashable, Codable {
   }
 }
 
-/// Why a test did not pass.
+/// The reason why a test did not pass.
 struct Failure: Error, Hashable, CustomStringConvertible {
-  /// `Setup` and `Assertion` are the suite's names; others are those of errors.
+  /// `Setup` and `Assertion` are the suite's names; other names are those of errors.
   let name: String
   let message: String
 

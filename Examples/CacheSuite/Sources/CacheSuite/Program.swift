@@ -11,7 +11,7 @@ enum Program {
       let suites = options.selection(of: try Node.suites(of: options.checkout))
       if suites.isEmpty { throw Complaint("no test has that name, or none that browsers run") }
       let outcomes = if let path = options.results { try Report.read(path) } else { try await run(suites, options) }
-      // Of a part of the tests nobody knows whether those pass that they depend on.
+      // Dependencies count only if all tests run; otherwise their results are unknown.
       let report = Report(score: Score(suites, outcomes, honorsDependencies: options.only.isEmpty))
       print(report.text)
       if let path = options.json { try report.write(to: path) }
@@ -32,7 +32,7 @@ enum Program {
 
   private static func run(_ suites: [Suite], at url: String, _ options: Options) async -> [String: Outcome] {
     let shared = client(options)
-    // What Martlet does not show cannot be tested.
+    // Martlet does not report interim responses, so tests of them cannot run.
     var waiting = suites.flatMap(\.tests).filter { !$0.needsInterimResponses }[...]
     return await withTaskGroup(of: (String, Outcome).self) { group in
       func startNext() {

@@ -33,7 +33,7 @@ struct Report {
     return text
   }
 
-  /// Writes the counts, and the results in the form of the suite's own files.
+  /// Writes the counts and the results in the format of the suite's own files.
   func write(to path: String) throws {
     struct Counts: Encodable {
       let passed: Int
@@ -55,7 +55,7 @@ struct Report {
     try encoder.encode(file).write(to: URL(fileURLWithPath: path))
   }
 
-  /// Reads results from a file that ``write(to:)`` or the suite has written.
+  /// Reads results from a file written by ``write(to:)`` or by the suite.
   static func read(_ path: String) throws -> [String: Outcome] {
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
     struct File: Decodable { let results: [String: Outcome] }

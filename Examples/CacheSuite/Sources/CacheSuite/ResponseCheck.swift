@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// What a test expects of one response, in the suite's order: the first failure is the one that is told.
+/// Checks one response in the suite's order; reports the first failure.
 struct ResponseCheck {
   let step: Step
   let number: Int
@@ -92,7 +92,7 @@ struct ResponseCheck {
   }
 
   private func checkMissingFields() throws(Failure) {
-    // Pairs of name and value are in the tests too, and the suite's client lets every response pass them.
+    // The tests also contain pairs of name and value, but the suite's client never fails a response on them.
     for name in (step["expected_response_headers_missing"]?.list ?? []).compactMap(\.string) {
       try Failure.unless(
         fields[name] == nil, setup: step.isSetup("expected_response_headers_missing"),

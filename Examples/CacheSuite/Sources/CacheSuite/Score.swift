@@ -1,21 +1,21 @@
-/// The results of a run, counted as the suite's site counts them.
+/// The results of a run, counted as on the suite's site.
 struct Score: Sendable {
-  /// What the suite's site shows for a test.
+  /// The verdict that the suite's site shows for a test.
   enum Verdict: String, Sendable {
     case passed
     case failed
-    /// Another test failed without which this one means nothing.
+    /// A test that this test depends on has failed.
     case dependencyFailed = "dependency failed"
-    /// The test could not be made.
+    /// The setup of the test failed.
     case setupFailed = "setup failed"
-    /// A request came twice.
+    /// A request was received twice.
     case retried
     /// A request took too long.
     case timedOut = "timed out"
     case untested
   }
 
-  /// How many passed, of how many.
+  /// The number of passed tests and of all tests.
   struct Count: Sendable, CustomStringConvertible {
     var passed = 0
     var total = 0
@@ -30,8 +30,8 @@ struct Score: Sendable {
 
   /// - Parameters:
   ///   - suites: The tests that count.
-  ///   - outcomes: What came of them, by test.
-  ///   - honorsDependencies: Whether a test fails with those that it depends on.
+  ///   - outcomes: The result of each test.
+  ///   - honorsDependencies: Whether a test fails if one of its dependencies fails.
   init(_ suites: [Suite], _ outcomes: [String: Outcome], honorsDependencies: Bool = true) {
     self.suites = suites
     self.outcomes = outcomes
@@ -55,7 +55,7 @@ struct Score: Sendable {
     }
   }
 
-  /// The tests of a kind in a suite, or in all.
+  /// Returns the count for a kind of test, in one suite or in all.
   func count(_ kind: Test.Kind, in suite: Suite? = nil) -> Count {
     var count = Count()
     for test in suite?.tests ?? suites.flatMap(\.tests) where test.kind == kind {
@@ -65,6 +65,6 @@ struct Score: Sendable {
     return count
   }
 
-  /// The same results, each test by itself.
+  /// The same results without dependencies.
   var withoutDependencies: Score { Score(suites, outcomes, honorsDependencies: false) }
 }

@@ -1,10 +1,10 @@
 import Martlet
 
-/// What a test expects of the requests that the server has seen.
+/// Checks the requests that the server received.
 struct ServerCheck {
   let steps: [Step]
   let responses: [Fields]
-  /// What the server has kept of each request that reached it.
+  /// The server's record of each received request.
   let seen: [JSON]
 
   func run() throws(Failure) {
@@ -72,11 +72,11 @@ struct ServerCheck {
     }
   }
 
-  /// The fields of the response that the server has sent must have come through.
+  /// Checks that the response contains the fields that the server has sent.
   private func checkResponseFields(_ request: JSON, _ response: Fields, _ number: Int) throws(Failure) {
     for field in request["response_headers"].list {
       let name = field[0].description
-      // Dates may be anything, and cookies are hidden from the pages in a browser.
+      // Dates may have any value, and pages in a browser cannot read cookies.
       if ["date", "set-cookie", "set-cookie2"].contains(name.lowercased()) { continue }
       let sent: String? = if case .array = field[1] { field[1].description } else { field[1].string }
       let received = response[name]

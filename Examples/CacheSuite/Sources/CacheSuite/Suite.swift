@@ -1,40 +1,40 @@
 import Martlet
 
-/// One group of tests.
+/// A group of tests.
 struct Suite: Decodable, Sendable {
   let id: String
   let name: String
   var tests: [Test]
 }
 
-/// One test: requests that are sent one after the other, and what is expected of each.
+/// A test: requests that are sent in sequence, each with its expectations.
 struct Test: Decodable, Sendable {
-  /// What it says about a cache if the test fails.
+  /// The meaning of a failure.
   enum Kind: String, Decodable, Sendable, CaseIterable {
-    /// It breaks the standard.
+    /// The cache violates the standard.
     case required
-    /// It asks the server although it need not.
+    /// The cache sends a request that it could avoid.
     case optimal
-    /// Nothing; both ways are right.
+    /// Nothing, because both behaviors are allowed.
     case check
   }
 
   let id: String
   let kind: Kind
-  /// The tests without which a pass means nothing.
+  /// The tests that must also pass for this test to be meaningful.
   let dependencies: [String]
-  /// Whether the suite's page for browsers runs it.
+  /// Whether the suite's page for browsers runs the test.
   let isForBrowsers: Bool
   let isForCDNs: Bool
   let requests: [Step]
-  /// The text that tells the server what to answer.
+  /// The text that configures the server's responses.
   let configuration: String
 
-  /// Whether it is about responses that the client keeps to itself.
+  /// Whether the test is about interim responses, which the client does not report.
   var needsInterimResponses: Bool { requests.contains { $0["expected_interim_responses"] != nil } }
 }
 
-/// One request of a test, with the members that the suite gave it.
+/// A request of a test, with the members defined by the suite.
 struct Step: Decodable, Sendable {
   private let members: [String: JSON]
 
@@ -47,7 +47,7 @@ struct Step: Decodable, Sendable {
 
   func isTrue(_ name: String) -> Bool { members[name] == .bool(true) }
 
-  /// Whether a failure of that expectation says that the test could not be made, and nothing about the cache.
+  /// Whether a failed expectation is a failure of the setup, which says nothing about the cache.
   func isSetup(_ expectation: String) -> Bool {
     isTrue("setup") || members["setup_tests"]?.list.contains(.string(expectation)) == true
   }

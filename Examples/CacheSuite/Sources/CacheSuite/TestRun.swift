@@ -1,11 +1,11 @@
 import Foundation
 import Martlet
 
-/// One test: sent to the server request by request, checked the way the suite's own client does it.
+/// Sends a test's requests and checks the responses like the suite's own client.
 struct TestRun: Sendable {
   let test: Test
   let client: HTTPClient
-  /// Where the server is, without a slash at the end.
+  /// The server's URL, without a slash at the end.
   let base: String
   let isVerbose: Bool
 
@@ -23,7 +23,7 @@ struct TestRun: Sendable {
     } catch let failure as Failure {
       outcome = .failed(failure)
     } catch let error as HTTPError {
-      // The suite's name for the end of its patience.
+      // The suite's name for a timeout.
       outcome = .failed(Failure(error.isTimeout ? "AbortError" : "\(error.kind)", "\(error)"))
     } catch {
       outcome = .failed(Failure("\(type(of: error))", "\(error)"))
@@ -76,7 +76,7 @@ struct TestRun: Sendable {
       }
       add(name, value.description)
     }
-    // What the Fetch standard sends for this mode.
+    // The Fetch standard sends this field for this mode.
     if step["cache"] == .string("no-cache"), !headers.contains("Cache-Control") { add("Cache-Control", "max-age=0") }
     if let name = step["name"]?.string { add("Test-Name", name) }
     add("Test-ID", test.id)
