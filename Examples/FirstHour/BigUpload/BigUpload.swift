@@ -1,5 +1,5 @@
 // BigUpload URL [FILE]
-// Uploads a file with some fields as a multipart form. Without FILE, a file of 300 MB is made for the occasion.
+// Uploads a file with some fields as a multipart form. Without FILE, creates a temporary file of 300 MB.
 import Foundation
 import Martlet
 
@@ -39,7 +39,7 @@ import Martlet
     do {
       let response = try await client.post(
         RequestTarget(url),
-        // The key makes the POST idempotent, so that it may be retried.
+        // The key makes the POST idempotent, so it may be retried.
         headers: ["Idempotency-Key": UUID().uuidString],
         body: body,
         options: .onProgress { progress in
@@ -68,7 +68,7 @@ import Martlet
     }
   }
 
-  /// A sparse file, which takes no room on the disk.
+  /// Creates a sparse file, which takes no disk space.
   static func makeFile(byteCount: UInt64) throws -> URL {
     let file = FileManager.default.temporaryDirectory.appending(path: "BigUpload-\(UUID().uuidString).bin")
     try Data().write(to: file)

@@ -1,5 +1,5 @@
 // Blocks URL [SECONDS]
-// Code with callbacks in place of await. What takes longer than SECONDS (10) is cancelled.
+// Uses callbacks instead of await. Cancels a request that takes longer than SECONDS (10).
 import Foundation
 import Martlet
 
@@ -11,7 +11,7 @@ final class PageLoader {
     case cancelled
   }
 
-  /// What a view would show a spinner for.
+  /// Whether a view would show a spinner.
   private(set) var isLoading = false
   private let client: HTTPClient
   private var handle: RequestHandle<HTTPResponse>?
@@ -58,7 +58,7 @@ final class PageLoader {
     }
     let loader = PageLoader(client: HTTPClient { $0.retry = .backoff(attempts: 3) })
 
-    // The only await is that of the program, which has to stay alive until its block has been called.
+    // The only await belongs to the program, which must keep running until its block has been called.
     let outcome: PageLoader.Outcome = await withCheckedContinuation { continuation in
       loader.load(url) { outcome in continuation.resume(returning: outcome) }
       Task {

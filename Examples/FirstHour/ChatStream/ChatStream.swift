@@ -1,6 +1,6 @@
 // ChatStream QUESTION
-// Asks a model and prints its answer as it comes; Ctrl-C ends it. CHAT_API_KEY, and optionally CHAT_BASE_URL and
-// CHAT_MODEL, are in the environment.
+// Asks a model and prints its reply as it arrives; Ctrl-C ends it. The environment contains CHAT_API_KEY, and
+// optionally CHAT_BASE_URL and CHAT_MODEL.
 import Foundation
 import Martlet
 
@@ -29,12 +29,12 @@ struct FailureAnswer: Decodable, Sendable { var error: Failure }
       $0.authenticators[.baseURL] = .bearer(key)
     }
 
-    // Without SIG_IGN the signal would end the process before the source hears of it.
+    // Without SIG_IGN, the signal would end the process before the source handles it.
     signal(SIGINT, SIG_IGN)
     let interrupts = DispatchSource.makeSignalSource(signal: SIGINT)
     interrupts.setEventHandler { client.cancelAll() }
     interrupts.resume()
-    // A source that is released hears nothing any more; this keeps it to the end.
+    // A released source no longer handles signals; this keeps it until the end.
     defer { interrupts.cancel() }
 
     do {

@@ -1,5 +1,5 @@
 // FetchTool [-H 'Name: value']… [--timeout SECONDS] [--retry COUNT] URL
-// Writes what it gets to standard output. Exit codes: 22 for a status of 400 or more, 28 for a timeout, 130 for Ctrl-C.
+// Writes the body to standard output. Exit codes: 22 for a status of 400 or more, 28 for a timeout, 130 for Ctrl-C.
 import Foundation
 import Martlet
 
@@ -46,12 +46,12 @@ struct Arguments: Sendable {
       $0.retry = .backoff(attempts: arguments.retries + 1)
     }
 
-    // Without SIG_IGN the signal would end the process before the source hears of it.
+    // Without SIG_IGN, the signal would end the process before the source handles it.
     signal(SIGINT, SIG_IGN)
     let interrupts = DispatchSource.makeSignalSource(signal: SIGINT)
     interrupts.setEventHandler { client.cancelAll() }
     interrupts.resume()
-    // A source that is released hears nothing any more; this keeps it to the end.
+    // A released source no longer handles signals; this keeps it until the end.
     defer { interrupts.cancel() }
 
     do {

@@ -1,5 +1,5 @@
 // FiftyDownloads FOLDER [URL …]
-// Downloads the URLs, or those on standard input (one a line), four at a time. Run it again to resume.
+// Downloads the given URLs, or those on standard input (one per line), four at a time. Run it again to resume.
 import Foundation
 import Martlet
 
@@ -59,9 +59,10 @@ struct Job: Sendable {
     if failed + invalid.count > 0 { exit(1) }
   }
 
-  /// The downloads that are left.
+  /// Returns the remaining downloads.
   ///
-  /// In each run the same list gives a URL the same file, because only the same URL and file resume a download.
+  /// The same list assigns the same file to each URL in every run, because a download resumes only with the same URL
+  /// and file.
   static func plan(_ lines: [String], folder: URL) -> (jobs: [Job], invalid: [String]) {
     var jobs: [Job] = []
     var invalid: [String] = []

@@ -1,10 +1,10 @@
 // Gateway UPSTREAM-URL PATH
-// What a handler of a server framework does to forward a request; here the body goes to standard output.
+// Forwards a request as a server framework's handler would; here the body goes to standard output.
 import Foundation
 import Martlet
 
 extension HTTPHeaders {
-  /// The fields without those of one connection (RFC 9110 §7.6.1).
+  /// The header fields without hop-by-hop fields (RFC 9110 §7.6.1).
   var endToEnd: HTTPHeaders {
     let ownNames = [
       "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
@@ -20,9 +20,9 @@ struct Forwarder: Sendable {
   private let upstream: HTTPClient
 
   init(upstream url: URL, host: String) {
-    // `URL.host()` has an IPv6 address without its brackets.
+    // `URL.host()` returns an IPv6 address without its brackets.
     let name = host.contains(":") ? "[\(host)]" : host
-    // Without a port the guard would allow all ports of the host.
+    // Without a port, the guard would allow all ports of the host.
     let port = url.port ?? (url.scheme?.lowercased() == "http" ? 80 : 443)
     upstream = HTTPClient {
       $0.baseURL = RequestTarget(url)
@@ -38,7 +38,7 @@ struct Forwarder: Sendable {
     }
   }
 
-  /// Returns when the head is there; the body is read from upstream only as fast as the caller reads it.
+  /// Returns when the head has arrived; the body is read from upstream only as fast as the caller reads it.
   func handle(
     path: String, headers: [(name: String, value: String)]
   ) async throws -> (status: HTTPStatus, headers: HTTPHeaders, body: ResponseBody) {

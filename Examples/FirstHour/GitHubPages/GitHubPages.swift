@@ -1,5 +1,5 @@
-// GitHubPages ORGANISATION
-// Prints the repositories of an organisation, page by page. GITHUB_TOKEN, if set, raises the rate limit.
+// GitHubPages ORGANIZATION
+// Prints an organization's repositories page by page. GITHUB_TOKEN, if set, raises the rate limit.
 import Foundation
 import Martlet
 
@@ -22,12 +22,12 @@ struct ListRepositories: PagedEndpoint {
   var query: Query { ["per_page": 100, "page": page] }
 
   func next(after repositories: [Repository], response: HTTPResponse) -> ListRepositories? {
-    // The Link header says whether there is a next page; its URL is not followed, so it cannot lead elsewhere.
+    // The Link header only says whether there is a next page; its URL is not followed, so it cannot lead elsewhere.
     guard response.link("next") != nil, page < 200 else { return nil }
     return ListRepositories(organisation: organisation, page: page + 1)
   }
 
-  /// GitHub answers 429, or 403 with the rate limit spent, when there were too many requests.
+  /// Reports rate limiting, to which GitHub responds with 429, or with 403 if the limit is used up.
   func recover(from error: HTTPError) throws -> [Repository] {
     guard let response = error.response else { throw error }
     let isSpent = response.headers["X-RateLimit-Remaining"] == "0" || response.headers["Retry-After"] != nil

@@ -10,7 +10,7 @@ struct GraphQLAnswer<Value: Decodable & Sendable>: Decodable, Sendable {
 
 struct GraphQLError: Decodable, Sendable, Error, CustomStringConvertible {
   var message: String
-  /// Names of fields and indexes of lists.
+  /// The path of field names and list indexes.
   var path: [JSONValue]?
   var extensions: JSONValue?
 
@@ -29,11 +29,13 @@ struct GraphQLClient: Sendable {
   var url: URL
   var http: HTTPClient
 
-  /// Throws if there is no data; with data the errors are those of some of its fields.
+  /// Sends a query; throws if the response has no data.
+  ///
+  /// With data, the errors concern individual fields.
   func query<Value: Decodable & Sendable>(
     _ query: String, variables: JSONValue, as type: Value.Type
   ) async throws -> (data: Value, errors: [GraphQLError]) {
-    // A query changes nothing, so the POST may be sent again.
+    // A query changes nothing, so the POST may be retried.
     let answer = try await http.post(
       RequestTarget(url), body: .json(["query": .string(query), "variables": variables]),
       options: .retry(.backoff(attempts: 3)).isIdempotent(), as: GraphQLAnswer<Value>.self)
@@ -74,7 +76,7 @@ struct CountryData: Decodable, Sendable {
       for error in failure.errors { note("error: \(error)") }
       fail("the answer has no data", code: 1)
     } catch let error as HTTPError {
-      // Some servers answer 400 with the same JSON.
+      // Some servers respond with 400 and the same JSON.
       let answer = error.decoded(as: GraphQLAnswer<JSONValue>.self)
       fail(answer?.errors?.map(\.description).joined(separator: "\n") ?? error.description, code: 1)
     }

@@ -1,5 +1,5 @@
 // OAuthClient API-URL SIGN-IN-URL
-// Reads twenty invoices with a token that renews itself. CLIENT_ID and REFRESH_TOKEN are in the environment.
+// Reads twenty invoices with a token that is renewed automatically. CLIENT_ID and REFRESH_TOKEN are in the environment.
 import Foundation
 import Martlet
 
@@ -36,7 +36,7 @@ struct GetInvoice: Endpoint {
       let invoices = try await client.sendAll((1...20).map { GetInvoice(id: $0) }, limit: 6)
       for invoice in invoices { print(invoice.id, invoice.title, separator: "\t") }
     } catch let error as HTTPError where error.kind == .authenticationFailed {
-      // A refresh token that is no longer valid is answered with 400, an unknown client with 401 (RFC 6749 §5.2).
+      // Servers respond to an expired refresh token with 400, and to an unknown client with 401 (RFC 6749 §5.2).
       let cause = error.underlying as? HTTPError
       if cause?.status == .badRequest || cause?.status == .unauthorized {
         fail("the refresh token was refused, sign in again: \(cause ?? error)", code: 77)
@@ -50,12 +50,12 @@ struct GetInvoice: Endpoint {
   }
 
   static func makeClient(api: URL, signInURL: URL, clientID: String, refreshToken: String) -> HTTPClient {
-    // OAuth has names in snake case, which need not be those of the API.
+    // OAuth uses snake case, which the API's names need not.
     let signIn = HTTPClient { $0.decoder.keyDecodingStrategy = .convertFromSnakeCase }
     return HTTPClient {
       $0.baseURL = RequestTarget(api)
       $0.retry = .backoff(attempts: 3)
-      // There is no access token yet: the first 401 asks for one, and `old` is nil.
+      // There is no access token yet: the first 401 requests one, and `old` is nil.
       $0.authenticators[.baseURL] = .oauth2 { old in
         let current = old?.refreshToken ?? refreshToken
         let new = try await signIn.post(

@@ -1,5 +1,5 @@
 // RecordedTests BASE-URL [TEXT]
-// An app's API client that is given its HTTP client, so that tests give it another one. Adds a note and prints all.
+// An app's API client with an injected HTTP client, which tests replace. Adds a note and prints all notes.
 import Foundation
 import Martlet
 
@@ -24,7 +24,7 @@ struct APIClient: Sendable {
     try await client.get("/notes", query: ["tag": tag], as: [Note].self)
   }
 
-  /// `nil` if there is no such note.
+  /// Returns a note, or `nil` if it does not exist.
   func note(id: Int) async throws -> Note? {
     do {
       return try await client.get("/notes/\(id)", as: Note.self)

@@ -3,7 +3,7 @@
 import Foundation
 import Martlet
 
-/// A simplified signature: a static token, and the time at which the request is sent.
+/// A simplified signature: a static token and the time of sending.
 func signature(token: String, at date: Date) -> HTTPHeaders {
   let time = date.ISO8601Format(.init(dateSeparator: .omitted, timeSeparator: .omitted))
   return ["X-Amz-Date": time, "Authorization": "S3-Token \(token)"]
@@ -35,7 +35,7 @@ struct Signing: Middleware {
     let prefix = arguments.dropFirst().first
 
     let client = HTTPClient {
-      // Below the retries: a retry after a minute needs a new date.
+      // Exchange middleware runs below the retries, so a retry after a minute gets a new date.
       $0.exchangeMiddleware = [Signing(token: token)]
       $0.retry = .backoff(attempts: 5)
       $0.timeout = TimeoutPolicy(connect: .seconds(5), idle: .seconds(20), total: .seconds(120))
@@ -53,7 +53,7 @@ struct Signing: Middleware {
     } catch let error as HTTPError where error.status == .notFound {
       fail("there is no such bucket", code: 1)
     } catch let error as HTTPError {
-      // What S3 says is in the XML of the error.
+      // S3's message is in the error's XML.
       fail("\(error)\n\(error.response?.text ?? "")", code: error.isTransient ? 75 : 1)
     }
   }

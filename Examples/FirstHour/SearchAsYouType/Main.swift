@@ -1,5 +1,5 @@
 // SearchAsYouType BASE-URL TEXT
-// Types TEXT letter by letter and prints what the model shows in the end.
+// Types TEXT letter by letter and prints the model's final state.
 import Foundation
 import Martlet
 

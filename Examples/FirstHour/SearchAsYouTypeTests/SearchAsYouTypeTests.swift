@@ -8,7 +8,7 @@ import Testing
 struct SearchAsYouTypeTests {
   @Test(.timeLimit(.minutes(1)))
   func onlyTheLastKeystrokeIsShown() async throws {
-    // The answers to the first keystrokes come last, so that they would overwrite the right one.
+    // The responses to the first keystrokes arrive last, so they would overwrite the right one.
     let transport = StubTransport { request in
       let text = request.query["q"] ?? ""
       if text != "swift" { try await Task.sleep(for: .milliseconds(200)) }
