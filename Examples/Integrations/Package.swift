@@ -12,7 +12,7 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
-// A package of its own, so that nobody who uses Martlet fetches what these files need. Take the files that you need.
+// A separate package, so packages that depend on Martlet do not fetch these dependencies. Copy the files that you need.
 let package = Package(
   name: "Integrations",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],

@@ -1,8 +1,9 @@
 public import Martlet
 public import ServiceLifecycle
 
-/// A client as a service of swift-service-lifecycle: it takes no new requests at a graceful shutdown, and ends when all
-/// are over.
+/// A client as a service of swift-service-lifecycle.
+///
+/// At a graceful shutdown, the client accepts no new requests, and the service ends when all requests have ended.
 ///
 /// ```swift
 /// let group = ServiceGroup(services: [ClientService(client), server], gracefulShutdownSignals: [.sigterm], logger: logger)

@@ -3,14 +3,14 @@ public import HTTPTypes
 public import Martlet
 
 extension HTTPHeaders {
-  /// The fields of swift-http-types.
+  /// Creates header fields from those of swift-http-types.
   ///
   /// - Parameter fields: The fields.
   public init(_ fields: HTTPFields) {
     self.init(fields.map { HTTPHeaders.Field(name: $0.name.rawName, value: $0.value) })
   }
 
-  /// The fields for swift-http-types; one whose name is not valid there is left out.
+  /// The fields for swift-http-types, without those whose names are not valid there.
   public var httpFields: HTTPFields {
     var fields = HTTPFields()
     for field in self {
@@ -22,7 +22,7 @@ extension HTTPHeaders {
 }
 
 extension Martlet.HTTPRequest {
-  /// A request of swift-http-types.
+  /// Creates a request from one of swift-http-types.
   ///
   /// Without a scheme or an authority, the target is relative to the base URL of the client.
   ///

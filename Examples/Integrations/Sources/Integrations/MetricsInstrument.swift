@@ -3,21 +3,21 @@ public import Martlet
 import Metrics
 import Synchronization
 
-/// Counts and measures requests with swift-metrics, under OpenTelemetry's names for HTTP clients.
+/// Records metrics of requests with swift-metrics, under OpenTelemetry's names for HTTP clients.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.instruments = [MetricsInstrument()] }
 /// ```
 ///
-/// | Metric | What it measures |
+/// | Metric | Meaning |
 /// |---|---|
 /// | `http.client.request.duration` | a timer: the duration of each exchange |
 /// | `http.client.active_requests` | a meter: the exchanges that are not over |
 /// | `http.client.request.body.size` | a recorder: the bytes of the request's body |
 /// | `http.client.response.body.size` | a recorder: the bytes of the response's body |
 ///
-/// Their dimensions are `http.request.method`, `server.address`, `server.port`, and at the end of an exchange also
-/// `http.response.status_code`, `network.protocol.version` and `error.type`, as far as known.
+/// Their dimensions are `http.request.method`, `server.address` and `server.port`. At the end of an exchange,
+/// `http.response.status_code`, `network.protocol.version` and `error.type` are added if known.
 public final class MetricsInstrument: Instrument {
   private struct Key: Hashable {
     let call: RequestID
@@ -39,7 +39,7 @@ public final class MetricsInstrument: Instrument {
 
   /// Creates an instrument.
   ///
-  /// - Parameter factory: The backend; by default the one that the program has chosen.
+  /// - Parameter factory: The backend; by default, the program's global backend.
   public init(_ factory: (any MetricsFactory)? = nil) { self.factory = factory ?? MetricsSystem.factory }
 
   public func observe(_ event: InstrumentEvent) {
@@ -68,7 +68,7 @@ public final class MetricsInstrument: Instrument {
     }
   }
 
-  /// Under the lock, so that the numbers arrive in order.
+  /// Records under the lock, so the numbers arrive in order.
   private func count(_ attributes: [String: JSONValue], by step: Int) {
     let names: Set = ["http.request.method", "server.address", "server.port"]
     let dimensions = Self.dimensions(of: attributes.filter { names.contains($0.key) })

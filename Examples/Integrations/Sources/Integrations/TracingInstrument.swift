@@ -2,14 +2,15 @@ public import Martlet
 import Synchronization
 public import Tracing
 
-/// Makes spans with swift-distributed-tracing: one for each request, and in it one for each exchange.
+/// Creates spans with swift-distributed-tracing: one for each request, with a child for each exchange.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.instruments = [TracingInstrument()] }
 /// ```
 ///
-/// A request belongs to the span of its task (`ServiceContext.current`), and each exchange passes on its own. A request
-/// that needs no exchange, because a stored response was used, has no span. Attributes have OpenTelemetry's names.
+/// A request's span is a child of its task's span (`ServiceContext.current`), and each exchange propagates its own span
+/// to the server. A request without an exchange, because a stored response was used, has no span. Attributes have
+/// OpenTelemetry's names.
 public final class TracingInstrument: Martlet.Instrument {
   private struct Call: Sendable {
     let span: any Tracing.Span
@@ -21,11 +22,11 @@ public final class TracingInstrument: Martlet.Instrument {
 
   /// Creates an instrument.
   ///
-  /// - Parameter tracer: The tracer; by default the one that the program has chosen.
+  /// - Parameter tracer: The tracer; by default, the program's global tracer.
   public init(_ tracer: (any Tracer)? = nil) { self.tracer = tracer ?? InstrumentationSystem.tracer }
 
   public func fields(for exchange: InstrumentEvent.Exchange) -> HTTPHeaders {
-    // Called by the task of the request.
+    // This runs in the request's task, so the task's context is the parent.
     let parent = ServiceContext.current ?? .topLevel
     let method = exchange.request.method.rawValue
     let span = calls.withLock { calls -> any Tracing.Span in
