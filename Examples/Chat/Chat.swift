@@ -1,10 +1,10 @@
 import Foundation
 import Martlet
 
-/// Asks a chat model and prints its answer as it comes: `Chat URL MODEL QUESTION`.
+/// Asks a chat model and prints its reply as it arrives: `Chat URL MODEL QUESTION`.
 ///
-/// For any server that speaks the chat completions of OpenAI, which send their tokens as server-sent events. The key, if
-/// it wants one, is in `CHAT_KEY`.
+/// Works with any server that supports OpenAI's chat completions, whose tokens are server-sent events. The API key, if
+/// the server needs one, is in `CHAT_KEY`.
 @main
 struct Chat {
   struct Message: Codable, Sendable {
@@ -44,14 +44,14 @@ struct Chat {
 
   static func ask(_ question: String, of model: String, at url: String) async throws {
     let client = HTTPClient {
-      // A model may think for a while before it says the first word.
+      // A model may think for a while before its first word.
       $0.timeout.idle = .seconds(300)
     }
     var options = ServerSentEvents.Options()
     if let key = ProcessInfo.processInfo.environment["CHAT_KEY"] { options.credential = .token(key) }
     let messages = [Message(role: "user", content: question)]
     let request = HTTPRequest.post(RequestTarget(url), body: .json(Question(model: model, messages: messages)))
-    // A POST is not sent again by itself: nobody wants to pay for the answer twice.
+    // A POST is not retried automatically, because each reply costs money.
     for try await event in client.serverSentEvents(request, options: options) {
       if event.data == "[DONE]" { break }
       let tokens = try event.json(Answer.self).choices.compactMap(\.delta.content).joined()

@@ -4,8 +4,8 @@ import MartletOutbox
 
 /// Posts each line of its input, however often it is killed: `Courier FOLDER URL < lines`.
 ///
-/// A line is safe when its number is printed. What one run does not get delivered, because the server or the network is
-/// down, the next one delivers; `Courier FOLDER` alone does only that.
+/// A line is safe once its number is printed. Lines that one run cannot deliver, because the server or the network is
+/// down, are delivered by the next run; `Courier FOLDER` only delivers them.
 @main
 struct Courier {
   static func main() async {
@@ -24,13 +24,13 @@ struct Courier {
 
   static func run(_ folder: URL, _ url: String?) async throws {
     let client = HTTPClient()
-    // Told to end, it gives up to ten seconds to what is being sent.
+    // When asked to terminate, the client allows up to ten seconds for requests that are being sent.
     client.drainOnTermination()
     let outbox = try await client.outbox(at: folder)
     let reports = Task { for await event in outbox.events { report(event) } }
     if let url {
       while let line = readLine() {
-        // One key: the lines arrive in their order.
+        // All lines have the same key, so they arrive in order.
         let id = try await outbox.submit(.post(RequestTarget(url), body: .text(line)), key: url)
         print(id)
         fflush(nil)

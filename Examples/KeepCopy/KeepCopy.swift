@@ -19,14 +19,14 @@ struct KeepCopy {
     let work = Task {
       await update(URL(filePath: arguments[1]), from: RequestTarget(arguments[0]), every: .seconds(seconds), client)
     }
-    // Requests end within this time, so give the service manager more.
+    // Requests end within this time, so configure the service manager to wait longer.
     await client.waitForTermination(timeout: .seconds(20))
     // The drained client refuses the next request, which ends the loop.
     work.cancel()
     print("\(await work.value) versions")
   }
 
-  /// Returns the number of versions that it has written.
+  /// Updates the file until the client is drained, and returns the number of written versions.
   static func update(
     _ file: URL, from target: RequestTarget, every pause: Duration, _ client: HTTPClient
   ) async -> Int {
@@ -34,7 +34,7 @@ struct KeepCopy {
     var count = 0
     while !Task.isCancelled {
       do {
-        // Asks with the validators of the stored response, so an unchanged resource costs a 304.
+        // The request contains the validators of the stored response, so an unchanged resource costs only a 304.
         let response = try await client.get(target, options: .cache(.alwaysRevalidate))
         if response.body != current {
           try response.body.write(to: file, options: .atomic)

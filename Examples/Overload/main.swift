@@ -3,8 +3,8 @@ import Martlet
 import MartletTesting
 import Synchronization
 
-// A server that can handle a thousand requests per second, twenty at a time, and queues all others, however many there
-// are. It works on requests whose clients are gone as well, as most servers do.
+// A server that can handle a thousand requests per second, twenty at a time, and queues all others without a limit.
+// Like most servers, it also processes requests whose clients have disconnected.
 //
 //     swift run Overload
 //     swift run martlet load URL --count 20000 --at-a-time 1000 --arrivals 2000 --deadline 0.5
@@ -13,7 +13,7 @@ import Synchronization
 let workers = 20
 let service = Duration.milliseconds(20)
 let start = ContinuousClock.now
-// When each of them is free again, since the start.
+// The time, since the start, at which each worker becomes free.
 let free = Mutex([Duration](repeating: .zero, count: workers))
 
 let server = try MockServer { _ in
@@ -25,6 +25,6 @@ let server = try MockServer { _ in
   }
   return .ok("done").delayed(by: end - now)
 }
-// Not buffered, so that a script can read it.
+// Unbuffered, so a script can read the line at once.
 FileHandle.standardOutput.write(Data("serves at \(server.url)\n".utf8))
 while true { try await Task.sleep(for: .seconds(3600)) }

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// A connection to Redis, over which commands go one after the other.
+/// A connection to Redis that sends one command at a time.
 ///
-/// It is made when it is needed, and made anew if it was lost. It does no TLS and has no password. Its calls block, so
-/// it has a queue of its own to run on.
+/// It connects when it is first used, and reconnects after the connection was lost. It supports neither TLS nor a
+/// password. Its calls block, so it runs on its own queue.
 public actor RedisConnection {
   /// A part of a command.
   public struct Word: ExpressibleByStringInterpolation, Sendable {
     let bytes: Data
 
-    /// Takes the UTF-8 of a text.
+    /// Creates a word with the UTF-8 of a text.
     public init(stringLiteral text: String) { bytes = Data(text.utf8) }
 
     private init(_ bytes: Data) { self.bytes = bytes }
 
-    /// Takes bytes.
+    /// Creates a word with bytes.
     public static func data(_ bytes: Data) -> Word { Word(bytes) }
   }
 
@@ -27,7 +27,7 @@ public actor RedisConnection {
     }
   }
 
-  /// How long a server that does not answer is left alone, so that not each request waits for it.
+  /// How long an unresponsive server is avoided, so not every request waits for it.
   private static let rest = Duration.seconds(5)
 
   private let host: String
@@ -40,13 +40,13 @@ public actor RedisConnection {
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Takes a server, and does not connect yet.
+  /// Creates a connection to a server without connecting.
   ///
   /// - Parameters:
   ///   - host: Its name or address.
   ///   - port: Its port.
-  ///   - maximumReplyBytes: The most bytes of one reply; 16 MiB by default.
-  ///   - patience: How long a command may take; a second by default, and an hour at most.
+  ///   - maximumReplyBytes: The maximum size of one reply; 16 MiB by default.
+  ///   - patience: The time limit for a command; a second by default, at most an hour.
   public init(host: String, port: Int, maximumReplyBytes: Int = 16 << 20, patience: Duration = .seconds(1)) {
     self.host = host
     self.port = port
@@ -56,9 +56,9 @@ public actor RedisConnection {
 
   /// Sends a command and waits for its reply, for a limited time.
   ///
-  /// It is sent again, once, if the connection was lost: it has to be one that may be done twice.
+  /// The command is sent again once if the connection was lost, so it must be idempotent.
   ///
-  /// - Parameter words: Its name and arguments.
+  /// - Parameter words: The command's name and arguments.
   /// - Returns: The reply.
   /// - Throws: ``RedisError``, or `CancellationError` if the task was cancelled before its turn.
   @discardableResult
@@ -66,9 +66,9 @@ public actor RedisConnection {
 
   /// Sends a command and waits for its reply, for a limited time.
   ///
-  /// It is sent again, once, if the connection was lost: it has to be one that may be done twice.
+  /// The command is sent again once if the connection was lost, so it must be idempotent.
   ///
-  /// - Parameter words: Its name and arguments.
+  /// - Parameter words: The command's name and arguments.
   /// - Returns: The reply.
   /// - Throws: ``RedisError``, or `CancellationError` if the task was cancelled before its turn.
   @discardableResult
@@ -80,7 +80,7 @@ public actor RedisConnection {
       do {
         return try exchange(words)
       } catch RedisError.lost where wasOpen {
-        // It was idle for too long, or the server has been restarted.
+        // The connection was idle for too long, or the server has been restarted.
         return try exchange(words)
       }
     } catch RedisError.timedOut {
@@ -91,7 +91,7 @@ public actor RedisConnection {
 
   private func exchange(_ words: [Word]) throws(RedisError) -> RedisReply {
     let current = if let socket { socket } else { try RedisSocket(host: host, port: port, patience) }
-    // It is used again only after a whole reply: the rest of one would be taken for the next.
+    // The socket is reused only after a complete reply; the rest of a reply would be mistaken for the next one.
     socket = nil
     current.deadline = .now + patience
     try current.send(Self.message(words))

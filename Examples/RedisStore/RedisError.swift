@@ -1,13 +1,13 @@
-/// Why a command came to nothing.
+/// The reason why a command failed.
 public enum RedisError: Error, Equatable {
-  /// There is no connection to be had.
+  /// The connection could not be established.
   case unreachable
-  /// The connection ended before the reply did.
+  /// The connection ended before the reply was complete.
   case lost
-  /// The server did not answer in time, now or a moment ago.
+  /// The server did not reply in time, now or recently.
   case timedOut
-  /// What came is no reply, not the one that was expected, or larger than is allowed.
+  /// The reply is malformed, unexpected or too large.
   case malformed
-  /// The server says what is wrong.
+  /// The server returned an error with this message.
   case refused(String)
 }

@@ -1,24 +1,24 @@
 public import Foundation
 
-/// What Redis answers (RESP2).
+/// A reply from Redis (RESP2).
 public enum RedisReply: Sendable, Equatable {
   /// A line, such as `OK`.
   case text(String)
-  /// A line about what is wrong.
+  /// An error message.
   case failure(String)
   /// A number.
   case integer(Int)
   /// Bytes.
   case data(Data)
-  /// There is none.
+  /// A missing value.
   case nothing
   /// Several replies.
   case list([RedisReply])
 }
 
-/// Reads one reply from a socket, and no more than a limit of bytes for it.
+/// Reads replies from a socket, each up to a size limit.
 struct RedisReader {
-  /// Lists in lists; no command of ours gets more than two.
+  /// The maximum depth of nested lists; commands here receive at most two levels.
   private static let maximumDepth = 4
   private static let maximumLineBytes = 64 << 10
 
@@ -33,7 +33,7 @@ struct RedisReader {
     self.limit = limit
   }
 
-  /// Whether bytes have come that belong to no reply.
+  /// Whether the buffer contains bytes after the last reply.
   var hasMore: Bool { position < buffer.count }
 
   mutating func reply(depth: Int = 0) throws(RedisError) -> RedisReply {
@@ -54,14 +54,14 @@ struct RedisReader {
       guard let count = try count(rest) else { return .nothing }
       guard depth < Self.maximumDepth else { throw .malformed }
       var list: [RedisReply] = []
-      // Each takes bytes, of which there is a limit.
+      // Each element consumes bytes, whose number is limited.
       for _ in 0..<count { list.append(try reply(depth: depth + 1)) }
       return .list(list)
     default: throw .malformed
     }
   }
 
-  /// A length or a count; `nil` for what is not there.
+  /// Reads a length or a count; `nil` for a missing value.
   private func count(_ text: Substring) throws(RedisError) -> Int? {
     guard let count = Int(text), count >= -1, count <= limit else { throw .malformed }
     return count < 0 ? nil : count

@@ -22,7 +22,7 @@ final class RedisSocket {
   private static let pieceBytes = 64 << 10
 
   private let descriptor: Int32
-  /// When the command under way has taken too long; one call takes no longer than the patience of the socket.
+  /// The deadline of the current command; one call takes at most the socket's patience.
   var deadline = ContinuousClock.now
 
   /// Connects to the first address that accepts in time.
@@ -81,7 +81,7 @@ final class RedisSocket {
     guard ContinuousClock.now < deadline else { throw .timedOut }
   }
 
-  /// What a call that moved no byte means; returns if it is to be repeated.
+  /// Evaluates a call that moved no byte; returns if the call is to be repeated.
   private func check(_ count: Int, _ code: Int32) throws(RedisError) {
     guard count < 0 else { throw .lost }
     if code == EINTR { return }
@@ -102,7 +102,7 @@ final class RedisSocket {
     #if canImport(Darwin)
       setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
     #endif
-    // The time limits of a socket do not count for connecting everywhere.
+    // On some systems, a socket's time limits do not apply to connecting.
     let flags = fcntl(descriptor, F_GETFL)
     _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
     guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 || isConnected(descriptor, patience) else {
@@ -113,7 +113,7 @@ final class RedisSocket {
     return descriptor
   }
 
-  /// Waits for a connection under way.
+  /// Waits until a pending connection is established.
   private static func isConnected(_ descriptor: Int32, _ patience: Duration) -> Bool {
     guard errno == EINPROGRESS else { return false }
     var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

@@ -1,9 +1,9 @@
 public import Foundation
 public import Martlet
 
-/// A cache in Redis, which all machines of a service share.
+/// A cache in Redis that all machines of a service share.
 ///
-/// Redis forgets by itself what is older than the lifetime, or sooner if it is set up to when its memory is full.
+/// Redis removes responses after the lifetime, or earlier if it is configured to when its memory is full.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.cache = .store(RedisStore(host: "cache.internal")) }
@@ -12,13 +12,13 @@ public struct RedisStore: ResponseCache.Store {
   private let redis: RedisConnection
   private let seconds: Int64
 
-  /// Takes a server; a connection to it is made when it is used first.
+  /// Creates a store for a server; it connects when it is first used.
   ///
   /// - Parameters:
   ///   - host: Its name or address.
   ///   - port: Its port.
-  ///   - lifetime: How long a response is kept that is not stored again; whole seconds, 7 days by default.
-  ///   - patience: How long a command may take; a second by default.
+  ///   - lifetime: How long a response is kept unless it is stored again; whole seconds, 7 days by default.
+  ///   - patience: The time limit for a command; a second by default.
   public init(
     host: String = "127.0.0.1", port: Int = 6379, lifetime: Duration = .seconds(7 * 24 * 3600),
     patience: Duration = .seconds(1)
@@ -41,7 +41,7 @@ public struct RedisStore: ResponseCache.Store {
   public func removeAll() async throws {
     var cursor = Data("0".utf8)
     repeat {
-      // Page by page, and only what is the cache's: the database may have other users.
+      // Removes only the cache's keys, page by page, because the database may have other users.
       let page = try await redis.command("SCAN", .data(cursor), "MATCH", "martlet:*", "COUNT", "1000")
       guard case .list(let parts) = page, parts.count == 2, case .data(let next) = parts[0],
         case .list(let names) = parts[1]

@@ -5,9 +5,9 @@ import Martlet
   import CryptoKit
 #endif
 
-/// Puts, gets and lists objects of S3, or of a server that speaks like it: `S3 ENDPOINT put|get BUCKET/KEY FILE`.
+/// Puts, gets and lists objects of S3 or of a compatible server: `S3 ENDPOINT put|get BUCKET/KEY FILE`.
 ///
-/// The keys are in `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and, for keys that are lent, `AWS_SESSION_TOKEN`; the
+/// The keys are in `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and, for temporary keys, `AWS_SESSION_TOKEN`; the
 /// region is in `AWS_REGION`.
 @main
 struct S3 {
@@ -38,7 +38,7 @@ struct S3 {
     }
   }
 
-  /// The file is read twice, once for its hash; a copy of it is never in memory.
+  /// Uploads a file, which is read twice (once for its hash), and never completely into memory.
   static func put(_ file: URL, to place: RequestTarget, _ client: HTTPClient) async throws {
     let handle = try FileHandle(forReadingFrom: file)
     var hash = SHA256()
@@ -56,7 +56,7 @@ struct S3 {
     } while page != nil
   }
 
-  /// Text of XML without its entities.
+  /// Replaces the entities in XML text.
   private static func plain(_ text: Substring) -> String {
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&")]
       .reduce(String(text)) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
@@ -68,16 +68,16 @@ struct S3 {
   }
 }
 
-/// Signs requests with AWS Signature Version 4, as S3 wants it.
+/// Signs requests with AWS Signature Version 4 for S3.
 ///
-/// As exchange middleware it runs last: it sees the request as it goes out, and a request that is sent again gets a new
-/// date. It cannot read a body: whoever makes a request with one puts its hash into ``hashField``, or it is not signed.
+/// As exchange middleware it runs last: it receives the request as it is sent, so a retry gets a new date. It cannot
+/// read bodies, so callers must put the hash of a body into ``hashField``; otherwise the request is not signed.
 struct SigV4: Middleware {
   static let hashField = "x-amz-content-sha256"
 
-  /// The host that the keys are for.
+  /// The host for which the keys are valid.
   ///
-  /// After a redirect to another one there is no signature.
+  /// Requests redirected to another host are not signed.
   var host: String
   var region: String
   var key: String
@@ -110,7 +110,7 @@ struct SigV4: Middleware {
     return request
   }
 
-  /// What is signed, and the names of the fields in it: those that nobody on the way has a reason to change.
+  /// Returns the text to sign and the names of the signed fields, which intermediaries have no reason to change.
   func canonical(_ request: HTTPRequest) -> (text: String, names: String) {
     guard let url = request.url, let parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
       return ("", "")
@@ -158,9 +158,9 @@ struct SigV4: Middleware {
 }
 
 #if !canImport(CryptoKit)
-  /// SHA-256 (FIPS 180-4), spelled as in CryptoKit.
+  /// SHA-256 (FIPS 180-4), with CryptoKit's names.
   ///
-  /// Its constants are the first 32 bits after the point of roots of the first primes.
+  /// Its constants are the first 32 bits of the fractional parts of roots of the first primes.
   struct SHA256 {
     private static let primes = (2...311).filter { number in !(2..<number).contains { number % $0 == 0 } }
     private static let constants = primes.map { bits(cbrt(Double($0))) }

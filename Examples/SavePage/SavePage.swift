@@ -1,10 +1,10 @@
 import Foundation
 import Martlet
 
-/// Saves a page with its pictures, stylesheets and scripts, to be read without a network: `SavePage URL FOLDER`.
+/// Saves a page with its pictures, stylesheets and scripts for reading offline: `SavePage URL FOLDER`.
 ///
-/// There is no parser for HTML here. Regular expressions find the references: they are right for most pages, wrong for
-/// some, such as those with a `<base>`, and see nothing that a script would load. A page from `https` gets nothing from
+/// There is no HTML parser here. Regular expressions find the references: they work for most pages, fail for some, such
+/// as pages with a `<base>`, and miss everything that a script would load. A page from `https` loads nothing from
 /// `http`.
 @main
 struct SavePage {
@@ -27,11 +27,11 @@ struct SavePage {
     }
   }
 
-  /// Downloads a page, what it refers to, and what that refers to; then changes the references.
+  /// Downloads a page and everything it refers to, directly or through stylesheets; then changes the references.
   static func save(_ page: URL, in folder: URL) async throws -> (saved: Int, missing: [String]) {
     let client = HTTPClient()
     var options = DownloadOptions()
-    options.resume = .never  // A name is free or taken, never half of another file.
+    options.resume = .never  // A file is complete or missing, never a part of another file.
     let index = folder.appending(path: "index.html")
     var texts = [try Text(await client.download(.get(RequestTarget(page)), to: index, options: options), isPage: true)]
     let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 4))
@@ -41,7 +41,7 @@ struct SavePage {
     var downloads: [(url: URL, handle: RequestHandle<DownloadedFile>)] = []
     func add(_ references: [Text.Reference]) {
       for url in references.map(\.url) where url != page && !downloads.contains(where: { $0.url == url }) {
-        // In a folder, the server says what a file is called; the library makes that harmless, with a number if taken.
+        // In a folder, the server names the file. The library sanitizes the name and adds a number if it is taken.
         downloads.append((url, queue.download(.get(RequestTarget(url)), to: folder, options: options)))
       }
     }
@@ -82,7 +82,7 @@ struct SavePage {
   }
 }
 
-/// A saved page or stylesheet, with what it refers to.
+/// A saved page or stylesheet with its references.
 struct Text {
   struct Reference {
     var range: Range<String.Index>
@@ -90,7 +90,7 @@ struct Text {
     var fragment: String?
   }
 
-  /// What means the same in HTML and CSS, in quotes or without.
+  /// The characters that mean the same in HTML and CSS, with or without quotes.
   private static let plain = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._")
 
@@ -99,7 +99,7 @@ struct Text {
   let references: [Reference]
 
   init(_ download: DownloadedFile, isPage: Bool) throws {
-    // Every byte is a character in Latin-1, so all that is not changed stays as it was, whatever it is written in.
+    // In Latin-1, every byte is a character, so unchanged text keeps its bytes in any encoding.
     let text = String(data: try Data(contentsOf: download.url), encoding: .isoLatin1) ?? ""
     let found = (isPage ? Self.inTags(text) : []) + Self.inStyles(text)
     var references: [Reference] = []
@@ -111,7 +111,7 @@ struct Text {
     (file, self.text, self.references) = (download.url, text, references)
   }
 
-  /// Writes the text with the names of files in place of the references that have one.
+  /// Writes the text with the references to saved files replaced by the files' names.
   func write(_ names: [URL: String]) throws {
     var result = ""
     var end = text.startIndex
@@ -124,7 +124,7 @@ struct Text {
     try result.data(using: .isoLatin1)?.write(to: file)
   }
 
-  /// The pictures, scripts and stylesheets of a page.
+  /// Returns the references to pictures, scripts and stylesheets in a page.
   private static func inTags(_ text: String) -> [Substring] {
     let tag = /<(?:img|script|link)\s(?:"[^"]*"|'[^']*'|[^'">])*>/.ignoresCase()
     let stylesheet = /\srel\s*=\s*["']?[^"'>]*stylesheet/.ignoresCase()
@@ -136,7 +136,7 @@ struct Text {
     }
   }
 
-  /// What a stylesheet refers to, be it in a file, a tag or an attribute.
+  /// Returns the references in CSS: in a file, a tag or an attribute.
   private static func inStyles(_ text: String) -> [Substring] {
     let reference = /(?:(?:@import\s+)?url\(\s*|@import\s+)(?:"([^"]*)"|'([^']*)'|([^"'()\s;]+))/.ignoresCase()
     return text.matches(of: reference).compactMap { $0.1 ?? $0.2 ?? $0.3 }
