@@ -6,20 +6,20 @@ struct Arguments {
   private var rest: ArraySlice<String>
   private var positionals: [String] = []
   private var command = RequestCommand(url: "")
-  /// How the user has asked for a form.
+  /// The option with which the user has requested a form.
   private var formOption: String?
   private var body: RequestCommand.Content?
   private var shortcut: Command?
   private var removesAll = false
   private var data: [PostedData] = []
-  /// Whether the data is that of curl's `--json`.
+  /// Whether the data comes from curl's `--json`.
   private var isJSON = false
   private var parts: [Part] = []
   private var isMultipart = false
 
-  /// Reads the arguments of the program, its name left out.
+  /// Reads the program's arguments without its name.
   static func parse(_ arguments: [String]) throws(UsageError) -> Command {
-    // It has options of its own. A host of that name has a method before it, or a path.
+    // The command has its own options. To reach a host with this name, write a method before it or a path after it.
     if arguments.first == "download", arguments.count > 1 {
       return .download(try DownloadCommand.parse(Array(arguments.dropFirst())))
     }
@@ -55,7 +55,7 @@ struct Arguments {
       }
       return command
     }
-    // A host of that name has a method before it, or a path.
+    // To reach a host with this name, write a method before it or a path after it.
     if positionals.first == "cache", positionals.count > 1 {
       return .cache(try CacheCommand.parse(Array(positionals.dropFirst()) + (removesAll ? ["--all"] : [])))
     }
@@ -67,7 +67,7 @@ struct Arguments {
     if removesAll { throw UsageError("unknown option '--all'; see martlet --help") }
     if positionals.first == "sse", positionals.count > 1 {
       positionals.removeFirst()
-      // Events are asked for: nothing is sent along unless the user says so.
+      // For an event stream, standard input is the body only if the user requests it.
       command.ignoresInput = true
       if command.har != nil { throw UsageError("'martlet sse' has no --har") }
       if command.output != nil { throw UsageError("'martlet sse' has no -o: redirect its standard output") }
@@ -81,7 +81,7 @@ struct Arguments {
   private mutating func readLongOption(_ argument: String) throws(UsageError) {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
-    // Its short form is the only one: curl's `--form` has another meaning than ours.
+    // Only the short form is supported, because curl's `--form` and Martlet's differ in meaning.
     if name == "--form-part" { throw CurlOptions.problem(name) }
     try read(CurlOptions.synonyms[name] ?? name, name, parts.count > 1 ? String(parts[1]) : nil)
   }
@@ -99,7 +99,7 @@ struct Arguments {
     }
   }
 
-  /// Reads an option, which the user may have written in another way.
+  /// Reads an option; `spelling` is the name that the user has written.
   private mutating func read(_ name: String, _ spelling: String, _ attached: String?) throws(UsageError) {
     guard CurlOptions.takesValue(name) else {
       guard let attached else { return try readFlag(name, spelling) }
@@ -232,7 +232,9 @@ struct Arguments {
     return command
   }
 
-  /// What is sent along: `parts` has the fields, too, for the case that there are files.
+  /// Returns the content to send.
+  ///
+  /// `parts` includes the fields, for a form that also contains files.
   private func content(
     _ fields: [RequestCommand.Field], _ parts: [Part]
   ) throws(UsageError) -> RequestCommand.Content {
@@ -264,12 +266,12 @@ struct Arguments {
     return hasFiles || !self.parts.isEmpty ? .multipart(parts) : .form(fields)
   }
 
-  /// What curl's users mean by `-f`.
+  /// A hint for users who expect curl's `-f`.
   private var formHint: String {
     formOption == "-f" ? "; curl's -f (--fail) is the exit code here, which is 4 or 5 for such statuses" : ""
   }
 
-  /// The method that a word names: anything in capitals, or a common method in any case.
+  /// The method named by a word: any word in capitals, or a common method in any case.
   private static func method(_ word: String) -> String? {
     let common = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
     if common.contains(word.uppercased()) { return word.uppercased() }
@@ -277,7 +279,7 @@ struct Arguments {
     return isName && !word.isEmpty ? word : nil
   }
 
-  /// Completes a URL: `:8080/x` is on this machine, and the scheme may be left out.
+  /// Completes a URL: `:8080/x` is on this machine, and the scheme can be omitted.
   static func absolute(_ text: String) throws(UsageError) -> String {
     if text.isEmpty { throw UsageError("the URL is empty") }
     if text.contains("://") { return text }

@@ -1,16 +1,16 @@
 import Foundation
 import Martlet
 
-/// `martlet cache`: looks into the directory of a cache.
+/// `martlet cache`: inspects the directory of a cache.
 enum CacheCommand: Equatable, Sendable {
-  /// A line for each response.
+  /// Prints a line for each stored response.
   case list(directory: String)
-  /// Removes what is stored for URLs, or everything.
+  /// Removes the responses for some URLs, or all of them.
   case remove(directory: String, urls: [String])
-  /// How much there is.
+  /// Prints the number and the size of the responses.
   case count(directory: String)
 
-  /// Reads what stands after `cache`.
+  /// Reads the words after `cache`.
   static func parse(_ words: [String]) throws(UsageError) -> CacheCommand {
     let usage = "usage: martlet cache ls DIR, martlet cache rm DIR URL…|--all, or martlet cache stat DIR"
     guard words.count > 1 else { throw UsageError(usage) }
@@ -30,14 +30,14 @@ enum CacheCommand: Equatable, Sendable {
     }
   }
 
-  /// Does it.
+  /// Runs the command.
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
       errors.complain("'\(directory)' is no directory")
       return .usage
     }
-    // Without a limit: looking must not remove anything.
+    // There is no limit, because opening the cache must not remove anything.
     let cache = ResponseCache.disk(URL(filePath: directory), bytes: .max)
     do {
       switch self {
@@ -61,7 +61,7 @@ enum CacheCommand: Equatable, Sendable {
     }
   }
 
-  /// Status, size, until when it is fresh, and the URL.
+  /// The line of a response: status, size, expiration and URL.
   private static func line(_ response: ResponseCache.StoredResponse) -> String {
     let expires = response.expires.map { $0.formatted(.iso8601) } ?? "-"
     let size = "\(response.bodyBytes)"

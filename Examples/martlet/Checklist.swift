@@ -3,14 +3,14 @@ import Foundation
 /// Runs the steps of the demo and prints a line for each.
 @MainActor
 struct Checklist {
-  /// Why a step is not what it should be.
+  /// The reason why a step failed.
   struct Failure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
   }
 
-  /// The longest that a step may take.
+  /// The maximum duration of a step.
   private nonisolated static let limit = Duration.seconds(10)
 
   let output: Terminal
@@ -25,15 +25,15 @@ struct Checklist {
   /// Runs a step and prints its line.
   ///
   /// - Parameters:
-  ///   - name: What the step shows.
-  ///   - work: The step; it returns what came of it, or throws what went wrong.
+  ///   - name: The name of the step.
+  ///   - work: The step; it returns its result, or throws the reason for its failure.
   mutating func step(_ name: String, _ work: @escaping @MainActor @Sendable () async throws -> String) async {
     count += 1
     let title = name.padding(toLength: 18, withPad: " ", startingAt: 0)
     do {
       let result = try await Self.limited(work)
       passed += 1
-      // Further lines are the step's own.
+      // Further lines are printed unchanged.
       let lines = result.split(separator: "\n", maxSplits: 1)
       print("\(output.palette.paint("✓ ok    ", .good)) \(title) \(Visible.line(String(lines.first ?? "")))")
       if lines.count > 1 { print(String(lines[1])) }
@@ -70,7 +70,7 @@ func check(_ condition: Bool, _ message: @autoclosure () -> String) throws {
   if !condition { throw Checklist.Failure(message()) }
 }
 
-/// Waits until a condition on the main actor holds, for five seconds at most.
+/// Waits at most five seconds until a condition on the main actor holds.
 @MainActor
 func eventually(_ what: String, _ condition: () -> Bool) async throws {
   for _ in 0..<500 where !condition() { try await Task.sleep(for: .milliseconds(10)) }

@@ -1,4 +1,4 @@
-/// What a command line asks for.
+/// The command of a command line.
 enum Command: Equatable, Sendable {
   case help
   case version
@@ -13,16 +13,16 @@ enum Command: Equatable, Sendable {
   case request(RequestCommand)
 }
 
-/// What is wrong with a command line, in one line that names the culprit.
+/// The error in a command line, as one line that names the wrong argument.
 struct UsageError: Error, Equatable, CustomStringConvertible {
   let description: String
-  /// How the tool ends because of it.
+  /// The exit code for the error.
   let code: ExitCode
 
   init(_ description: String, code: ExitCode = .usage) { (self.description, self.code) = (description, code) }
 }
 
-/// How the tool ends.
+/// The exit code of the tool.
 enum ExitCode: Int32, Sendable {
   /// A final response with a status of 2xx or 3xx.
   case success = 0
@@ -30,20 +30,20 @@ enum ExitCode: Int32, Sendable {
   case failure = 1
   /// The command line is wrong; nothing was sent.
   case usage = 2
-  /// No response that could be used.
+  /// There was no usable response.
   case noResponse = 3
-  /// 4xx.
+  /// The status was 4xx.
   case clientError = 4
-  /// 5xx.
+  /// The status was 5xx.
   case serverError = 5
-  /// A time limit passed.
+  /// The request timed out.
   case timeout = 6
-  /// SIGHUP, as shells count it.
+  /// SIGHUP, with the shells' number.
   case hungUp = 129
-  /// SIGINT, as shells count it.
+  /// SIGINT, with the shells' number.
   case interrupted = 130
-  /// The reader of the output went away, as shells count SIGPIPE.
+  /// The reader of the output went away (SIGPIPE, with the shells' number).
   case brokenPipe = 141
-  /// SIGTERM, as shells count it.
+  /// SIGTERM, with the shells' number.
   case terminated = 143
 }

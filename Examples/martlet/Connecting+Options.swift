@@ -1,7 +1,7 @@
 import Martlet
 
 extension Connecting {
-  /// The options that have a value.
+  /// The options with a value.
   static let options: Set = [
     "--transport", "--http", "--proxy", "--cacert", "--cert", "--key", "--resolve", "--unix-socket",
   ]
@@ -29,7 +29,7 @@ extension Connecting {
     }
   }
 
-  /// Finds what does not go together.
+  /// Rejects combinations of options that exclude each other.
   func check() throws(UsageError) {
     if let proxy = isDirect ? "--no-proxy" : unixSocket.map({ _ in "--unix-socket" }), self.proxy != nil {
       throw UsageError("--proxy and \(proxy) exclude each other")
@@ -46,7 +46,7 @@ extension Connecting {
     }
   }
 
-  /// What was asked for that only the library's own engine can do.
+  /// The name of the first given option that only Martlet's own engine supports.
   private var engineOption: String? {
     let asked: [(name: String, isGiven: Bool)] = [
       (version == .http2PriorKnowledge ? "--http2-prior-knowledge" : "--http", version != nil),
@@ -71,13 +71,13 @@ extension Connecting {
     return value
   }
 
-  /// Reads `HOST[:PORT]:ADDRESS`; whether the parts are what they should be is for the library to say.
+  /// Reads `HOST[:PORT]:ADDRESS`; the library validates the parts.
   private static func override(_ value: String) throws(UsageError) -> (host: String, address: String) {
     let isBracketed = value.hasSuffix("]")
     guard let start = value.lastIndex(of: isBracketed ? "[" : ":") else { throw overrideProblem(value) }
     let host = value[..<start]
     let address = isBracketed ? value[start...] : value[start...].dropFirst()
-    // A bracket has to follow a colon, which ends the host.
+    // A bracket must follow the colon that ends the host.
     guard !isBracketed || host.last == ":" else { throw overrideProblem(value) }
     let parts = (isBracketed ? host.dropLast() : host).split(separator: ":", omittingEmptySubsequences: false)
     guard let name = parts.first, !name.isEmpty, !address.isEmpty, parts.count <= 2 else {
@@ -96,7 +96,7 @@ extension Connecting {
 }
 
 extension Connecting.Certificate {
-  /// Reads `FILE` or `FILE:PASSWORD`; a backslash before `:` or `\` in the file takes its meaning away.
+  /// Reads `FILE` or `FILE:PASSWORD`; a backslash escapes `:` or `\` in the file.
   init(_ text: String) throws(UsageError) {
     file = ""
     var rest = Substring(text)

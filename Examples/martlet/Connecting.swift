@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// How the server is reached and believed, as the command line describes it.
+/// The connection and trust settings of the command line.
 struct Connecting: Equatable, Sendable {
   enum Lane: String, CaseIterable, Sendable {
     case curl
@@ -10,7 +10,7 @@ struct Connecting: Equatable, Sendable {
     #endif
   }
 
-  /// `--cert`: a file, and what it is encrypted with.
+  /// The value of `--cert`: a file and its password.
   struct Certificate: Equatable, Sendable {
     var file: String
     var password: String?
@@ -18,24 +18,24 @@ struct Connecting: Equatable, Sendable {
     var isPKCS12: Bool { [".p12", ".pfx"].contains { file.lowercased().hasSuffix($0) } }
   }
 
-  /// `nil` for the default of the library.
+  /// The transport; `nil` means the library's default.
   var lane: Lane?
-  /// `nil` for what client and server agree on.
+  /// The HTTP version; `nil` lets client and server negotiate it.
   var version: RequestOptions.HTTPVersionPolicy?
-  /// `nil` for what the environment names.
+  /// The proxy; `nil` means the environment's proxy.
   var proxy: Proxy?
-  /// Whether not even the environment's proxy is used.
+  /// Whether all proxies are ignored, including the environment's.
   var isDirect = false
-  /// The file of the roots, or `nil` for those of the system.
+  /// The file of the root certificates; `nil` means the system's.
   var roots: String?
   var certificate: Certificate?
-  /// The file of the key, or `nil` if it is in that of the certificate.
+  /// The file of the key; `nil` means the certificate's file.
   var key: String?
   var isInsecure = false
   var addresses: [String: [String]] = [:]
   var unixSocket: String?
 
-  /// Whether requests are not sent by the system's loader.
+  /// Whether Martlet's own engine sends the requests, not the system's loader.
   var usesEngine: Bool {
     #if canImport(Darwin) || URLSession
       lane != .system
@@ -44,7 +44,7 @@ struct Connecting: Equatable, Sendable {
     #endif
   }
 
-  /// Tells a client.
+  /// Applies the settings to a client's configuration.
   func apply(
     to configuration: inout HTTPClient.Configuration,
     environment: [String: String] = ProcessInfo.processInfo.environment
@@ -67,7 +67,7 @@ struct Connecting: Equatable, Sendable {
     if let proxy { return .proxy(proxy) }
     if isDirect || unixSocket != nil { return .direct }
     #if os(Linux)
-      // The system's loader reads the environment itself. Where no engine can be had, it has to do without the setting.
+      // The system's loader reads the environment itself. Without an engine, the setting cannot be applied.
       let isNamed = environment.contains { $0.key.lowercased().hasSuffix("_proxy") && !$0.value.isEmpty }
       return isNamed && usesEngine ? .environment : .direct
     #else

@@ -1,6 +1,6 @@
-/// The options of curl and HTTPie: what they are called here, or what to write in their place.
+/// The options of curl and HTTPie: their names in this tool, or their replacements.
 enum CurlOptions {
-  /// The long names of options of one letter, curl's and our own.
+  /// The long names of one-letter options, both curl's and Martlet's.
   static let letters: [Character: String] = [
     "f": "--form", "v": "--verbose", "i": "--include", "h": "--help", "u": "--user", "o": "--output",
     "X": "--request", "H": "--header", "d": "--data", "F": "--form-part", "A": "--user-agent", "e": "--referer",
@@ -9,32 +9,32 @@ enum CurlOptions {
     "a": "--user", "0": "--http1.0", "#": "--progress-bar", "V": "--version",
   ]
 
-  /// Other names of options that mean the same.
+  /// Synonyms of options.
   static let synonyms = [
     "--max-time": "--timeout", "--oauth2-bearer": "--bearer", "--auth": "--user", "--cert-key": "--key",
   ]
 
-  /// The options that have a value, besides those that describe connections and identity.
+  /// The options with a value, except those for connections and identity.
   static let values: Set = [
     "--request", "--header", "--data", "--data-ascii", "--data-raw", "--data-binary", "--json", "--form-part",
     "--form-string", "--user-agent", "--referer", "--url", "--body", "--timeout", "--retry", "--cache", "--output",
     "--har",
   ]
 
-  /// The options that have none, besides those.
+  /// The options without a value, except those for connections and identity.
   static let flags: Set = [
     "--form", "--multipart", "--ignore-stdin", "--head", "--no-follow", "--verbose", "--explain", "--include",
     "--timing",
     "--no-proxy", "--http1.0", "--http1.1", "--http2", "--http2-prior-knowledge", "--insecure", "--help", "--version",
   ]
 
-  /// What is so here without being asked for.
+  /// The accepted options that have no effect, because they describe the tool's defaults.
   static let needless: Set = [
     "--location", "--compressed", "--silent", "--show-error", "--no-buffer", "--globoff", "--no-progress-meter",
     "--progress-bar", "--follow", "--check-status",
   ]
 
-  /// What has another name or another way here; the last lines are HTTPie's, and those of our other commands.
+  /// The unsupported options with their replacements; the last lines are HTTPie's options and those of other commands.
   static let refused: [String: String] = [
     "-G": "items name==value for the query", "--get": "items name==value for the query",
     "-O": "'martlet download URL', or -o FILE", "--remote-name": "'martlet download URL', or -o FILE",
@@ -61,7 +61,7 @@ enum CurlOptions {
     "--field": "'martlet upload FILE URL --field NAME'", "--gzip": "'martlet upload FILE URL --gzip'",
   ]
 
-  /// The error for an option that is not ours, or known to nobody; one of a letter was found in an argument.
+  /// Returns the error for an unsupported or unknown option; `argument` contained the one-letter option.
   static func problem(_ name: String, in argument: String? = nil) -> UsageError {
     let place = argument.map { $0 == name ? "" : " in '\($0)'" } ?? ""
     let problem = "unknown option '\(name)'\(place)"
@@ -72,7 +72,7 @@ enum CurlOptions {
     return UsageError("\(problem); \(advice)")
   }
 
-  /// Whether an option, also one of a letter, takes the next word if nothing is attached to it.
+  /// Whether an option, long or short, takes the next word if it has no attached value.
   static func takesValue(_ word: String) -> Bool {
     var name = word
     if !word.hasPrefix("--"), word.count == 2, let letter = word.last { name = letters[letter] ?? word }
@@ -80,7 +80,7 @@ enum CurlOptions {
     return values.contains(name) || Identity.options.contains(name) || Connecting.options.contains(name)
   }
 
-  /// Whether an option is known and has no value.
+  /// Whether an option is known and takes no value.
   static func isFlag(_ name: String) -> Bool {
     flags.contains(name) || needless.contains(name) || Identity.flags.contains(name)
   }
@@ -97,25 +97,25 @@ enum CurlOptions {
   }
 }
 
-// MARK: Typing errors
+// MARK: Suggestions
 
 extension CurlOptions {
-  /// All long names that somebody may have meant.
+  /// All long names that a user may have meant.
   private static let known: Set<String> = values.union(flags).union(needless).union(synonyms.keys)
     .union(Identity.options).union(Identity.flags).union(Connecting.options)
     .union(refused.keys.filter { $0.hasPrefix("--") }).subtracting(["--form-part"])
 
-  /// The long option that is two letters away at most, or one if it is short, or that the word is the beginning of.
+  /// The long option that begins with the word, or differs in at most two letters (one if the word is short).
   private static func nearest(to word: String) -> String? {
     guard (5...40).contains(word.count) else { return nil }
     let limit = word.count == 5 ? 1 : 2
     let ranked = known.map { name in (name.hasPrefix(word) ? 1 : distance(word, name), name) }
-    // Of two that are as near, the one of the same length: letters are exchanged more often than left out.
+    // On a tie, prefers the option of the same length: letters are exchanged more often than omitted.
     func rank(_ guess: (Int, String)) -> (Int, Int, String) { (guess.0, abs(guess.1.count - word.count), guess.1) }
     return ranked.filter { $0.0 <= limit }.min { rank($0) < rank($1) }?.1
   }
 
-  /// The long option if a hyphen is missing before the word, or else the letter in the other case.
+  /// The long option if the word lacks a hyphen; otherwise the letter in the other case.
   private static func nearest(toLetter name: String, in argument: String) -> String? {
     if let long = nearest(to: "-\(argument)") { return long }
     let other = name == name.lowercased() ? name.uppercased() : name.lowercased()
@@ -123,7 +123,7 @@ extension CurlOptions {
     return "\(other) (\(long))"
   }
 
-  /// How many letters are added, dropped or changed between two words (Levenshtein).
+  /// The number of letters added, removed or changed between two words (Levenshtein distance).
   private static func distance(_ word: String, _ other: String) -> Int {
     let target = Array(other)
     var row = Array(0...target.count)
@@ -140,13 +140,13 @@ extension CurlOptions {
   }
 }
 
-/// A piece of the data of curl's `-d`.
+/// One value of curl's `-d`.
 enum PostedData: Equatable, Sendable {
   case text(String)
-  /// `@file`, of which `-d` drops line ends and NUL; `-` is standard input.
+  /// `@file`, from which `-d` strips line ends and NUL; `-` is standard input.
   case file(String, isStripped: Bool)
 
-  /// Reads the value of one of curl's options for data.
+  /// Reads the value of one of curl's data options.
   init(_ option: String, _ value: String) throws(UsageError) {
     guard value.hasPrefix("@"), option != "--data-raw" else {
       self = .text(value)

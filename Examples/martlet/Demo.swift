@@ -3,16 +3,16 @@ import Martlet
 import MartletHAR
 import MartletTesting
 
-/// `martlet demo`: what the library does, one step after the other, each against a server in this process.
+/// `martlet demo`: shows the library's features one after the other, each against a server in this process.
 ///
-/// Every step is written as a program would write it, checks what came of it, and returns the text of its line.
+/// Every step is written like a user's program, checks its result, and returns the text of its line.
 @MainActor
 struct Demo {
   let output: Terminal
 
   /// Runs all steps.
   ///
-  /// - Returns: Success only if every step gave what it should.
+  /// - Returns: Success only if every step succeeded.
   func run() async -> ExitCode {
     var list = Checklist(output: output)
     list.begin("martlet demo: a server on 127.0.0.1, and what the library does with it")
@@ -34,7 +34,7 @@ struct Demo {
     var name: String
   }
 
-  /// A GET whose JSON becomes a value; what is interpolated into the path is escaped.
+  /// A GET whose JSON is decoded into a type; values interpolated into the path are escaped.
   private func getIntoType() async throws -> String {
     let server = try MockServer(.json(#"{"id": 7, "name": "Ada"}"#))
     let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
@@ -47,7 +47,7 @@ struct Demo {
     return "User \(user.id) is \(user.name)"
   }
 
-  /// A POST that sends a value as JSON and reads one back.
+  /// A POST that encodes a value as JSON and decodes another one.
   private func postJSON() async throws -> String {
     let server = try MockServer(answering: MockResponse.echo)
     let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
@@ -61,14 +61,14 @@ struct Demo {
     return "the server has \(server.requests.first?.text ?? "nothing")"
   }
 
-  /// What a screen shows: changed by callbacks on the main actor, without a task of its own.
+  /// The state of a screen, changed by callbacks on the main actor without a separate task.
   private final class Screen {
     var isBusy = false
     var title: String?
     var log: [String] = []
   }
 
-  /// Block style: closures called on the actor that started the request.
+  /// Callbacks, which run on the actor that started the request.
   private func callbacks() async throws -> String {
     let server = try MockServer(.ok("All quiet").delayed(by: .milliseconds(50)))
     let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
@@ -93,14 +93,14 @@ struct Demo {
     return "onStart, then onSuccess with \"All quiet\""
   }
 
-  /// A request that nobody waits for: it outlives its handle and its client.
+  /// A request without a waiting caller: it outlives its handle and its client.
   private func fireAndForget() async throws -> String {
     let server = try MockServer(.empty(204).delayed(by: .milliseconds(50)))
 
     do {
       let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
       client.start(.post("/events", body: .json(["event": "opened"])))
-      // Here the client goes away, and nobody kept the handle.
+      // Here the client is released; its handle was never kept.
     }
 
     let hasArrived = await server.wait { $0.requests.first?.isComplete ?? false }
@@ -109,7 +109,7 @@ struct Demo {
     return "client and handle are gone, the server has it"
   }
 
-  /// A scope is a property of what its requests belong to, and ends with it.
+  /// A scope is a property of its requests' owner, and ends with the owner.
   private final class SearchModel {
     private let requests: RequestScope
 
@@ -124,7 +124,7 @@ struct Demo {
     }
   }
 
-  /// When a model goes away, its requests are cancelled and its callbacks stay silent.
+  /// Releasing a model cancels its requests and silences its callbacks.
   private func scope() async throws -> String {
     let server = try MockServer(.hang)
     let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
@@ -142,7 +142,7 @@ struct Demo {
     return "the server saw the disconnect, no callback came"
   }
 
-  /// Failures that may pass are repeated, after growing pauses.
+  /// Transient failures are retried, with growing delays.
   private func retry() async throws -> String {
     let server = try MockServer(script: [.status(503), .status(503), .ok("third time lucky")])
     let client = HTTPClient {
@@ -157,7 +157,7 @@ struct Demo {
     return "503, 503, then \(response.status.rawValue) at attempt \(response.attempts.count)"
   }
 
-  /// A limit that passes names the phase and the time.
+  /// A timeout reports its phase and its duration.
   private func timeout() async throws -> String {
     let server = try MockServer(.hang)
     let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
@@ -175,7 +175,7 @@ struct Demo {
     }
   }
 
-  /// A failure tells why it was not repeated, without having been asked.
+  /// A failure explains why the request was not retried, even without `explains`.
   private func why() async throws -> String {
     let server = try MockServer(.status(503))
     let client = HTTPClient {
@@ -194,7 +194,7 @@ struct Demo {
     }
   }
 
-  /// A recording shows what happened, as a waterfall.
+  /// A recording is shown as a waterfall.
   private func recording() async throws -> String {
     let server = try MockServer { request in
       request.path == "/a" ? .redirect(to: "/b") : .ok("hello").delayed(by: .milliseconds(30))
@@ -219,7 +219,7 @@ struct Demo {
       + lines.prefix(entries.count).map { "    \($0)" }.joined(separator: "\n")
   }
 
-  /// The monitor shows what is going on without being asked for it by anybody else.
+  /// The monitor reports the requests of a client, even those that were started elsewhere.
   private func activity() async throws -> String {
     let piece = Data(repeating: UInt8(ascii: "."), count: 40_000)
     let drip = MockResponse.steps([

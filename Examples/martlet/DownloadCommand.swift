@@ -1,24 +1,24 @@
 import Foundation
 import Martlet
 
-/// `martlet download`: files to the disk, gone on with where an earlier run has stopped.
+/// `martlet download`: downloads files and resumes those of an earlier run.
 struct DownloadCommand: Equatable, Sendable {
   static let usage = """
     usage: martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
            [--no-resume] and the options of a request that say how and as whom
     """
 
-  /// The URLs, whole.
+  /// The complete URLs.
   var urls: [String]
-  /// The file, or the folder; the folder of the shell if there is none.
+  /// The file or the folder; `nil` means the current folder.
   var output: String?
   var segments = 1
   var checksum: String?
   var resumes = true
-  /// How to reach the servers, and as whom.
+  /// The connection and identity options.
   var template: RequestCommand
 
-  /// Reads what stands after `download`.
+  /// Reads the words after `download`.
   static func parse(_ words: [String]) throws(UsageError) -> DownloadCommand {
     var command = DownloadCommand(urls: [], template: RequestCommand(url: ""))
     var passed: [String] = []
@@ -84,7 +84,7 @@ struct DownloadCommand: Equatable, Sendable {
     return URL(filePath: output, directoryHint: Self.isFolder(output) ? .isDirectory : .notDirectory)
   }
 
-  /// Does it: a few files at a time, told of in the order of the command line.
+  /// Downloads a few files at a time, and reports them in the order of the command line.
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     let bar = ProgressBar(line: LiveLine(output: errors), count: urls.count)
     let signals = Signals {
@@ -126,7 +126,7 @@ struct DownloadCommand: Equatable, Sendable {
     }
   }
 
-  /// A client as the command line describes it.
+  /// Creates a client with the settings of the command line.
   static func client(_ template: RequestCommand) async throws -> HTTPClient {
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
@@ -142,9 +142,9 @@ struct DownloadCommand: Equatable, Sendable {
     return client
   }
 
-  /// Says what went wrong.
+  /// Reports an error.
   ///
-  /// - Returns: How the tool ends.
+  /// - Returns: The exit code.
   static func complain(_ error: any Error, _ errors: Terminal) -> ExitCode {
     errors.complain("\(error)")
     guard let error = error as? HTTPError else { return .noResponse }

@@ -2,14 +2,14 @@ import Foundation
 import Martlet
 import MartletHAR
 
-/// `martlet har`: shows a HAR file in the terminal, or makes a page of it.
+/// `martlet har`: shows a HAR file in the terminal, or converts it to a page.
 enum HARCommand: Equatable, Sendable {
-  /// A line for each entry.
+  /// Prints a line for each entry.
   case show(file: String, explains: Bool)
-  /// One HTML page, for a browser; to a file, or to standard output.
+  /// Writes one HTML page to a file or to standard output.
   case page(file: String, output: String?)
 
-  /// Reads what stands after `har`.
+  /// Reads the words after `har`.
   static func parse(_ words: [String], output: String?, explains: Bool) throws(UsageError) -> HARCommand {
     let usage = UsageError("usage: martlet har show FILE [--explain], or martlet har page FILE [-o PAGE]")
     guard words.count == 2 else { throw usage }
@@ -26,7 +26,7 @@ enum HARCommand: Equatable, Sendable {
     }
   }
 
-  /// Does it.
+  /// Runs the command.
   func run(_ output: Terminal, _ errors: Terminal) -> ExitCode {
     do {
       let archive = try HARFile(at: URL(filePath: file))
@@ -42,7 +42,7 @@ enum HARCommand: Equatable, Sendable {
           try output.write(page)
           break
         }
-        // Like the recording, for its owner alone.
+        // Only the owner can read the page, like the recording.
         guard FileManager.default.createFile(atPath: name, contents: page, attributes: [.posixPermissions: 0o600])
         else {
           errors.complain("'\(name)' cannot be written")
@@ -63,7 +63,7 @@ enum HARCommand: Equatable, Sendable {
 }
 
 extension Terminal {
-  /// The number of columns; 100 if nobody sees them.
+  /// The number of columns; 100 if the output is not a terminal.
   var width: Int {
     var size = winsize()
     guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }

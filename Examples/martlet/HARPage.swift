@@ -2,9 +2,10 @@ import Foundation
 import Martlet
 import MartletHAR
 
-/// A page with the requests of a HAR file: a waterfall, filters, and everything about each request.
+/// A page with the requests of a HAR file: a waterfall, filters and each request's details.
 ///
-/// It is one file that loads nothing. Whatever is in the entries is shown as text: the page never makes elements of it.
+/// The page is a single file that loads nothing. The contents of the entries are shown as text and never become
+/// elements.
 struct HARPage {
   let title: String
   let entries: [HAREntry]
@@ -13,7 +14,7 @@ struct HARPage {
     var data = Data(Self.before.replacing("{title}", with: Self.escaped(title)).utf8)
     var file = HARFile()
     file.entries = entries
-    // So that no text can end the element.
+    // Escaped, because `</script>` in an entry would end the element.
     for octet in file.data() {
       if octet == UInt8(ascii: "<") { data += Data("\\u003c".utf8) } else { data.append(octet) }
     }

@@ -1,4 +1,4 @@
-/// What `--help` prints.
+/// The output of `--help`.
 enum Help {
   static let text = #"""
     martlet: sends an HTTP request and shows the response

@@ -1,12 +1,12 @@
 import Martlet
 
 extension Identity {
-  /// The options that have a value.
+  /// The options with a value.
   static let options: Set = [
     "--user", "--bearer", "--credentials", "--cookie", "--cookie-jar", "--cookies-txt", "--save-cookies",
   ]
 
-  /// The options that have none.
+  /// The options without a value.
   static let flags: Set = ["--basic", "--digest", "--no-cookies"]
 
   /// Reads one of ``options``.
@@ -23,7 +23,7 @@ extension Identity {
     case "--save-cookies":
       if value == "-" { throw UsageError("--save-cookies (-c) writes to a file, not to standard output") }
       savedCookies = try Self.path(value, of: name)
-    // As with curl, what has no `=` is a file, and an empty name only asks for cookies to be kept, as they are anyway.
+    // As in curl, a value without `=` names a file. An empty name would only enable cookies, which are enabled anyway.
     case _ where !value.contains("="): if !value.isEmpty { cookieFiles.append(value) }
     default:
       for cookie in value.split(separator: ";").map({ $0.drop { $0 == " " } }) where !cookie.isEmpty {
@@ -45,7 +45,7 @@ extension Identity {
     }
   }
 
-  /// Finds what does not go together.
+  /// Rejects combinations of options that exclude each other.
   func check() throws(UsageError) {
     if user != nil && token != nil { throw UsageError("--user and --bearer exclude each other") }
     if let scheme, user == nil { throw UsageError("--\(scheme.rawValue) needs the --user that it is for") }
@@ -65,7 +65,7 @@ extension Identity {
 }
 
 extension Identity.User {
-  /// Reads `NAME` or `NAME:PASSWORD`; what follows the first colon is the password.
+  /// Reads `NAME` or `NAME:PASSWORD`; the password follows the first colon.
   init(_ text: String) throws(UsageError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     name = String(parts.first ?? "")

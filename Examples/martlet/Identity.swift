@@ -1,42 +1,42 @@
 import Foundation
 import Martlet
 
-/// Who the request is from, as the command line describes it: credentials and cookies.
+/// The credentials and cookies of the command line.
 struct Identity: Equatable, Sendable {
-  /// `--user`: a name, and a password unless it is to be asked for.
+  /// The value of `--user`: a name, and a password unless the tool asks for it.
   struct User: Equatable, Sendable {
     var name: String
     var password: String?
   }
 
-  /// `--bearer`: the token, or the file that it is in.
+  /// The value of `--bearer`: the token, or the file that contains it.
   enum Token: Equatable, Sendable {
     case text(String)
     case file(String)
   }
 
   var user: User?
-  /// The only scheme that the password is sent with; `nil` for what the server asks for.
+  /// The only scheme for which the password is sent; `nil` allows the scheme that the server requests.
   var scheme: AuthenticationScheme?
   var token: Token?
-  /// The file that passwords which were asked for are kept in.
+  /// The file that stores entered passwords.
   var credentials: String?
-  /// Each as `name=value`.
+  /// The cookies of the command line, each as `name=value`.
   var cookies: [String] = []
-  /// The file that cookies are kept in.
+  /// The file that stores the cookies.
   var jar: String?
-  /// Each a `cookies.txt` to begin with.
+  /// The `cookies.txt` files from which cookies are loaded.
   var cookieFiles: [String] = []
-  /// The `cookies.txt` that all cookies are written to at the end.
+  /// The `cookies.txt` file to which all cookies are written at the end.
   var savedCookies: String?
   var hasNoCookies = false
 
-  /// Tells a client.
+  /// Applies the settings to a client's configuration.
   ///
   /// - Throws: ``UsageError`` if the file of a token cannot be read, or a cookie cannot be sent.
   func apply(to configuration: inout HTTPClient.Configuration, url: String) async throws(UsageError) {
     if hasNoCookies { configuration.cookies = .off }
-    // Every run of the tool belongs to the session that the file stands for, as with curl.
+    // As in curl, all runs with the same file belong to one session.
     if let jar { configuration.cookies = .file(URL(fileURLWithPath: jar), keepsSessionCookies: true) }
     if let own = try await ownCookies(for: url) { configuration.exchangeMiddleware.append(own) }
     if let credentials { configuration.credentialStore = .file(URL(fileURLWithPath: credentials)) }
@@ -69,14 +69,15 @@ struct Identity: Equatable, Sendable {
     return OwnCookies(jar: jar)
   }
 
-  /// Puts the cookies of files into the jar of a client.
+  /// Loads the cookies of files into a client's jar.
   ///
-  /// - Throws: ``UsageError`` if the jar has a problem, or a file cannot be read, or not be written at the end.
+  /// - Throws: ``UsageError`` if the jar has a problem, if a file cannot be read, or if the file of `--save-cookies`
+  ///   cannot be written.
   func fill(_ jar: CookieJar) async throws(UsageError) {
     if let problem = await jar.problem { throw UsageError(problem.message) }
     if let savedCookies { try OutputFile(savedCookies, mode: 0o600).discard() }
     for file in cookieFiles {
-      // Scripts for curl name the file of `-c` from the first run on.
+      // In scripts for curl, the file of `-c` is also read, although it does not exist in the first run.
       if savedCookies != nil, !FileManager.default.fileExists(atPath: file) { continue }
       let data = try Self.contents(of: file, for: "--cookies-txt (-b)", hint: "; a cookie is NAME=VALUE")
       let text = String(decoding: data, as: UTF8.self)
@@ -88,7 +89,7 @@ struct Identity: Equatable, Sendable {
     }
   }
 
-  /// Writes the file of `--save-cookies`, and says which cookies are not saved: that costs nobody the response.
+  /// Writes the file of `--save-cookies`, and reports cookies that cannot be saved without failing the request.
   func save(_ jar: CookieJar, _ errors: Terminal) async {
     if let problem = await jar.problem { errors.complain("the cookies are not saved: \(problem.message)") }
     guard let savedCookies else { return }

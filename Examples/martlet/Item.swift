@@ -1,4 +1,4 @@
-/// One of the words after the URL.
+/// A word after the URL.
 enum Item: Equatable {
   /// `name==value`.
   case query(name: String, value: String)
@@ -11,9 +11,8 @@ enum Item: Equatable {
 
   /// Reads a word.
   ///
-  /// The first separator counts, and the longest of those that begin there. A backslash before `:`, `=`, `;`, `@` or
-  /// `\` in the name takes its meaning away, and so does one before an `@` that begins a text; else the value is taken
-  /// as it is.
+  /// The first separator counts; of several that begin there, the longest. A backslash escapes `:`, `=`, `;`, `@` or
+  /// `\` in the name, and an `@` at the beginning of the text. Otherwise the value is used unchanged.
   static func parse(_ word: String) throws(UsageError) -> Item {
     let lower = word.lowercased()
     if lower.hasPrefix("http://") || lower.hasPrefix("https://") {
@@ -52,7 +51,7 @@ enum Item: Equatable {
     return .header(name: name, value: String(trimmed))
   }
 
-  /// A field of which a file has the value.
+  /// Returns a field whose value is in a file.
   private static func field(named name: String, _ rest: Substring) throws(UsageError) -> RequestCommand.Field {
     let path = rest.drop { $0 != "@" }.dropFirst()
     if path.isEmpty { throw UsageError("the field '\(name)' needs the name of a file after '@'") }

@@ -1,16 +1,17 @@
 /// Indents JSON for reading.
 ///
-/// It works on the text: keys keep their order, and numbers and strings their spelling, but for escaped letters (`\u00fc`).
+/// It works on the text: keys keep their order, and numbers and strings their spelling, except for escaped letters
+/// (`\u00fc`).
 struct JSONFormatter {
-  /// How text is coloured.
+  /// The colors of the text.
   var palette = Palette.plain
 
-  /// The deepest nesting that is indented: the spaces grow with its square.
+  /// The maximum nesting that is indented, because the number of spaces grows with its square.
   var maximumDepth = 100
 
-  /// The text indented by two spaces a level, or `nil` if it is not JSON or nested too deeply.
+  /// Returns the text indented by two spaces a level, or `nil` if it is not JSON or nested too deeply.
   ///
-  /// Control characters in strings are made visible, and escaped letters readable.
+  /// Control characters in strings stay escaped, and escaped letters become readable.
   func format(_ text: String) -> String? {
     var scanner = JSONScanner(text)
     var result = ""
@@ -57,7 +58,7 @@ struct JSONFormatter {
 }
 
 extension JSONFormatter {
-  /// A string of JSON with its `\uXXXX` as characters, but for those that nobody could see or that would end the string.
+  /// Replaces `\uXXXX` by its character, unless it would be invisible or end the string.
   private static func readable(_ string: String) -> String {
     guard string.contains("\\u") else { return string }
     var result = ""
@@ -72,7 +73,7 @@ extension JSONFormatter {
     return result + rest
   }
 
-  /// The character that an escape at the beginning of a text stands for, if it is shown, and the length of the escape.
+  /// The character for an escape at the beginning of a text, if it is shown, and the length of the escape.
   private static func escaped(_ text: Substring) -> (Unicode.Scalar?, count: Int) {
     guard let first = unit(text) else { return (nil, 2) }
     var units = [first]
@@ -101,6 +102,6 @@ extension JSONFormatter {
 }
 
 extension JSONScanner.Token {
-  /// Whether the scanner counts its own bracket as open when it is returned.
+  /// Whether the scanner already counts the token's own bracket as open when it returns the token.
   fileprivate var isOpening: Bool { self == .beginObject || self == .beginArray }
 }

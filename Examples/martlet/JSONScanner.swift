@@ -1,4 +1,4 @@
-/// Cuts a JSON text (RFC 8259) into tokens, strictly and without recursion: nesting costs one Boolean a level.
+/// Splits a JSON text (RFC 8259) into tokens, strictly and without recursion: nesting costs one Boolean a level.
 struct JSONScanner {
   enum Token: Equatable {
     case beginObject
@@ -7,7 +7,7 @@ struct JSONScanner {
     case endArray
     case colon
     case comma
-    /// The token's bytes, with the quotes of a string.
+    /// The token's bytes, including the quotes of a string.
     case key(Range<Int>)
     case string(Range<Int>)
     case number(Range<Int>)
@@ -15,7 +15,7 @@ struct JSONScanner {
     case word(Range<Int>)
   }
 
-  /// What is wrong, and at which byte.
+  /// The error and its byte offset.
   struct Problem: Error, Equatable, CustomStringConvertible {
     let message: String
     let offset: Int
@@ -36,20 +36,20 @@ struct JSONScanner {
   let bytes: [UInt8]
   private var position = 0
   private var expected = Expected.value
-  /// For each open bracket whether it is an object's.
+  /// Whether each open bracket belongs to an object.
   private var open: [Bool] = []
 
   init(_ text: String) { bytes = Array(text.utf8) }
 
-  /// The number of brackets that are open.
+  /// The number of open brackets.
   var depth: Int { open.count }
 
-  /// Whether a text is JSON, or can become JSON when more text follows.
+  /// Whether a text is JSON, or a beginning of JSON.
   static func isBeginning(_ text: String) -> Bool {
     problem(in: text).map { $0.offset == text.utf8.count } ?? true
   }
 
-  /// What keeps a text from being JSON, or `nil`.
+  /// Returns the reason why a text is not JSON, or `nil`.
   static func problem(in text: String) -> Problem? {
     var scanner = JSONScanner(text)
     do throws(Problem) {
@@ -60,7 +60,7 @@ struct JSONScanner {
     }
   }
 
-  /// The next token, or `nil` after the last one.
+  /// Returns the next token, or `nil` after the last one.
   mutating func next() throws(Problem) -> Token? {
     while let byte = current, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
     guard let byte = current else {

@@ -1,8 +1,8 @@
-/// A line of a terminal that is written again and again; nothing at all elsewhere.
+/// A line of a terminal that is overwritten repeatedly; without a terminal, it prints nothing.
 struct LiveLine {
   let output: Terminal
 
-  /// Replaces what the line shows.
+  /// Replaces the text of the line.
   func show(_ text: String) {
     if output.isErasable { try? output.write("\r\u{1B}[K  … \(text)") }
   }

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import MartletBase
 
-/// `martlet load`: sends the same request many times, and shows how the server and the limits of the client behave.
+/// `martlet load`: sends a request many times, and shows the behavior of the server and the client's limits.
 struct LoadCommand: Equatable, Sendable {
   static let usage = """
     usage: martlet load URL [--count N] [--at-a-time N | --arrivals N]
@@ -12,20 +12,21 @@ struct LoadCommand: Equatable, Sendable {
     sends no more than N per second
     """
 
-  /// The number of requests, and how many callers send them.
+  /// The number of requests, and the number of callers that send them.
   var count = 200
   var callers = 50
-  /// How many requests begin per second; if `nil`, a caller begins one when the one before has ended.
+  /// The number of requests started per second; with `nil`, a caller starts its next request when the previous one has
+  /// ended.
   var arrivals: Double?
   var isAdaptive = false
   var rate: Double?
   var hedge: Int?
   var breaker: Int?
   var deadline: Double?
-  /// What is sent, and how to reach the server.
+  /// The request, and the connection and identity options.
   var template: RequestCommand
 
-  /// Reads what stands after `load`.
+  /// Reads the words after `load`.
   static func parse(_ words: [String]) throws(UsageError) -> LoadCommand {
     var command = LoadCommand(template: RequestCommand(url: ""))
     var passed: [String] = []
@@ -73,7 +74,7 @@ struct LoadCommand: Equatable, Sendable {
     return options
   }
 
-  /// Does it.
+  /// Runs the command.
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     do {
       let base = try await DownloadCommand.client(template)
@@ -138,7 +139,7 @@ struct LoadCommand: Equatable, Sendable {
     }
   }
 
-  /// The line that a terminal shows meanwhile.
+  /// The line that a terminal shows while the requests run.
   static func text(of now: ActivityMonitor.Snapshot, _ done: Int, of count: Int) -> String {
     var parts = ["\(done) of \(count)", "\(now.running.count) running"]
     if !now.waiting.isEmpty { parts.append("\(now.waiting.count) waiting") }
@@ -155,7 +156,7 @@ struct LoadCommand: Equatable, Sendable {
   }
 }
 
-/// What came of the requests.
+/// The results of the requests.
 final class LoadResults: Sendable {
   private struct State {
     var byOutcome: [String: Int] = [:]
@@ -180,7 +181,7 @@ final class LoadResults: Sendable {
     }
   }
 
-  /// The table of the end.
+  /// The table printed at the end.
   func table(_ seconds: Double, _ now: ActivityMonitor.Snapshot) -> String {
     let (byOutcome, latencies) = state.withLock { ($0.byOutcome, $0.latencies.sorted()) }
     var lines: [(String, String)] = []

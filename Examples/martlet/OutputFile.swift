@@ -1,26 +1,26 @@
 import Foundation
 
-/// The file of `-o`: written under a temporary name beside it, and renamed once it is whole.
+/// The file of `-o`: written under a temporary name in the same folder, and renamed once it is complete.
 ///
-/// What is no regular file, such as `/dev/null`, is written to as it is.
+/// A file that is not regular, such as `/dev/null`, is written directly.
 struct OutputFile: Sendable {
   /// The file as the user named it.
   let name: String
-  /// Where the bytes go until they are complete; `nil` if they go to their place at once.
+  /// The path of the temporary file; `nil` if the file is written directly.
   let temporaryPath: String?
   private let path: String
   private let descriptor: Int32
 
-  /// Checks the place and opens the file, before anything is sent.
+  /// Checks the path and opens the file, before a request is sent.
   ///
   /// - Parameters:
   ///   - name: The file as the user named it.
-  ///   - mode: The permissions of a new one, of which the umask takes some; one that was there keeps its own.
-  /// - Throws: ``UsageError`` if the place cannot be written to.
+  ///   - mode: The permissions of a new file, before the umask; an existing file keeps its permissions.
+  /// - Throws: ``UsageError`` if the file cannot be written.
   init(_ name: String, mode: mode_t = 0o666) throws(UsageError) {
     self.name = name
     var status = stat()
-    // A device, such as that behind `/dev/stdout`, may have no path.
+    // A device, such as the target of `/dev/stdout`, may have no path.
     path = stat(name, &status) == 0 && status.st_mode & S_IFMT != S_IFREG ? name : try Self.resolved(name)
     let exists = stat(path, &status) == 0
     let kind = status.st_mode & S_IFMT
@@ -44,22 +44,22 @@ struct OutputFile: Sendable {
 
   func write(_ data: Data) throws(WriteError) { try Descriptor.writeAll(data, to: descriptor) }
 
-  /// Puts the complete file in its place.
+  /// Renames the complete file to its final name.
   func finish() throws(WriteError) {
-    // Some file systems tell only now that the disk is full.
+    // Some file systems report a full disk only when the file is closed.
     guard close(descriptor) == 0 else { throw WriteError(code: errno) }
     guard let temporaryPath else { return }
     guard rename(temporaryPath, path) == 0 else { throw WriteError(code: errno) }
   }
 
-  /// Removes what was written; does nothing after ``finish()``.
+  /// Removes the temporary file; does nothing after ``finish()``.
   func discard() {
     if let temporaryPath { unlink(temporaryPath) }
   }
 
   /// The path without symbolic links at its end.
   ///
-  /// The rule is that of downloads: a link stays, its file is replaced, and a link of another user is refused.
+  /// As for downloads, a link stays and its target is replaced; another user's link is refused.
   private static func resolved(_ name: String) throws(UsageError) -> String {
     var path = name
     for _ in 0..<40 {

@@ -1,8 +1,8 @@
 import Martlet
 
-/// The cookies of the command line: sent beside those of the client's jar, and never written into its file.
+/// Sends the cookies of the command line in addition to the jar's, without storing them in the jar's file.
 struct OwnCookies: Middleware {
-  /// Those that are still to be sent; in memory.
+  /// The remaining cookies of the command line; in memory.
   let jar: CookieJar
 
   func intercept(
@@ -16,7 +16,7 @@ struct OwnCookies: Middleware {
       .filter { other in !own.contains { other.hasPrefix("\($0.name)=") } }
     request.headers["Cookie"] = (others.map(String.init) + own.map { "\($0.name)=\($0.value)" }).joined(separator: "; ")
     let response = try await next(request)
-    // What the server sets or removes is the jar's from now on.
+    // A cookie that the server sets or removes belongs to the client's jar from then on.
     let set = response.headers[all: "Set-Cookie"].map { line in String(line.prefix { $0 != "=" && $0 != ";" }) }
     for cookie in own where set.contains(cookie.name) { await jar.remove(cookie) }
     return response

@@ -1,4 +1,4 @@
-/// The colours of a terminal, or none.
+/// The colors of a terminal, or none.
 struct Palette: Equatable, Sendable {
   enum Role: String, Sendable {
     case good = "32"
@@ -17,20 +17,20 @@ struct Palette: Equatable, Sendable {
 
   let isColored: Bool
 
-  /// The text in the colour of a role.
+  /// Returns the text in the color of a role.
   func paint(_ text: String, _ role: Role) -> String {
     isColored ? "\u{1B}[\(role.rawValue)m\(text)\u{1B}[0m" : text
   }
 }
 
-/// Makes text harmless for a terminal: what would act instead of being shown is written as `\u{1b}`.
+/// Escapes text for a terminal: characters that would act instead of being shown become `\u{1b}`.
 enum Visible {
-  /// Text of several lines; line ends and tabs stay.
+  /// Escapes multiline text; line ends and tabs stay.
   static func text(_ text: String) -> String {
     escape(text) { scalar, next in scalar == "\n" || scalar == "\t" || (scalar == "\r" && next == "\n") }
   }
 
-  /// Text that must stay on its line.
+  /// Escapes text that must stay on one line; tabs stay.
   static func line(_ text: String) -> String { escape(text) { scalar, _ in scalar == "\t" } }
 
   private static func escape(_ text: String, except isKept: (Unicode.Scalar, Unicode.Scalar?) -> Bool) -> String {
@@ -50,7 +50,7 @@ enum Visible {
     return result
   }
 
-  /// Whether a character moves the cursor, starts a sequence or reorders what stands around it.
+  /// Whether a character moves the cursor, starts a sequence or reorders the text around it.
   private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0: true

@@ -5,11 +5,11 @@ import Martlet
 struct Part: Equatable, Sendable {
   enum Value: Equatable, Sendable {
     case text(String)
-    /// A file, whose name in the form may be another one; `-` is standard input.
+    /// A file, optionally with another name in the form; `-` is standard input.
     case file(String, filename: String?, type: String?)
     /// The contents of a file as a field; `-` is standard input.
     case contents(String, filename: String? = nil, type: String? = nil)
-    /// What standard input had, or a text that is no mere field.
+    /// The data of standard input, or a text with attributes.
     case data(Data, filename: String?, type: String?)
   }
 
@@ -34,12 +34,12 @@ struct Part: Equatable, Sendable {
     value = .contents(path)
   }
 
-  /// Reads the value of curl's `-F`: `name=text`, `name=@file` or `name=<file`, each perhaps with attributes.
+  /// Reads the value of curl's `-F`: `name=text`, `name=@file` or `name=<file`, each optionally with attributes.
   ///
   /// - Parameters:
   ///   - text: The value.
-  ///   - isLiteral: Whether all behind the `=` is text, as with `--form-string`.
-  /// - Throws: ``UsageError`` if a name, or that of a file, is missing.
+  ///   - isLiteral: Whether everything after the `=` is text, as with `--form-string`.
+  /// - Throws: ``UsageError`` if a name or a file name is missing.
   init(curl text: String, isLiteral: Bool = false) throws(UsageError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty else {
@@ -61,7 +61,7 @@ struct Part: Equatable, Sendable {
     }
   }
 
-  /// Cuts `;type=TYPE` and `;filename=NAME` off the end of a text.
+  /// Splits `;type=TYPE` and `;filename=NAME` off the end of a text.
   private static func attributes(_ text: String) -> (text: String, filename: String?, type: String?) {
     var rest = text
     var filename: String?
@@ -80,7 +80,7 @@ struct Part: Equatable, Sendable {
     return (rest, filename, type)
   }
 
-  /// Takes the bytes of standard input, if the part is for them.
+  /// Reads standard input if the part refers to it.
   mutating func take(_ input: () throws(UsageError) -> Data) throws(UsageError) {
     switch value {
     case .file("-", let filename, let type): value = .data(try input(), filename: filename ?? "-", type: type)
@@ -89,7 +89,7 @@ struct Part: Equatable, Sendable {
     }
   }
 
-  /// Adds itself to a form.
+  /// Adds the part to a form.
   func add(to form: inout MultipartForm) {
     switch value {
     case .text(let text): form.add(text, for: name)

@@ -1,14 +1,14 @@
 import Foundation
 import Martlet
 
-/// Makes the text of requests and responses: a pure function of what is shown.
+/// Formats requests and responses as text, without side effects.
 struct Printer: Sendable {
-  /// The colours.
+  /// The colors of the text.
   var palette = Palette.plain
-  /// Whether a person reads it: then nothing from a server reaches the terminal unescaped.
+  /// Whether the output is a terminal, so control characters from a server are escaped.
   var isForTerminal = true
 
-  /// The longest body of a request that is shown.
+  /// The maximum length of a request body that is shown.
   private static let maximumShownBytes = 64 << 10
 
   /// The status line and the header fields, with a line end after each.
@@ -20,8 +20,9 @@ struct Printer: Sendable {
     return "\(safe(version)) \(palette.paint(safe(status), role))\n" + fields(response.headers)
   }
 
-  /// The request line and the header fields as they are sent, with secrets masked: they are nobody's business, also on
-  /// the user's own screen.
+  /// The request line and the header fields as they are sent, with secrets masked.
+  ///
+  /// Secrets stay masked even on the user's own screen.
   func head(of request: HTTPRequest) -> String {
     var headers = HTTPHeaders(
       request.headers.map { field in
@@ -36,14 +37,14 @@ struct Printer: Sendable {
     return "\(method) \(safe(Self.target(of: request)))\n" + fields(headers)
   }
 
-  /// Text with each line marked, as a trace shows what went out (`>`) and what came in (`<`).
+  /// Marks each line of a text: `>` for sent lines and `<` for received lines.
   func marked(_ text: String, with mark: Character) -> String {
     var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     if lines.last?.isEmpty ?? false { lines.removeLast() }
     return lines.map { palette.paint("\(mark) ", .dim) + $0 + "\n" }.joined()
   }
 
-  /// The body of a request as it is sent, or a note in place of what is no text or too long.
+  /// The request body as it is sent; a note if it is not text or too long.
   func body(of request: HTTPRequest) -> String {
     request.body.map { shown($0.content, length: $0.length) } ?? ""
   }
@@ -64,12 +65,12 @@ struct Printer: Sendable {
     }
   }
 
-  /// The body for a terminal, with a line end: JSON indented, other text as it is, or a note about what it is.
+  /// The body for a terminal, with a line end: indented JSON, other text unchanged, or a note about other content.
   func body(_ data: Data, of response: StreamedResponse) -> String {
     body(of: HTTPResponse(status: response.status, headers: response.headers, body: data))
   }
 
-  /// The same for a response that has its body.
+  /// The same for a response that includes its body.
   func body(of response: HTTPResponse) -> String {
     guard !response.body.isEmpty else { return "" }
     let type = response.contentType
@@ -81,7 +82,7 @@ struct Printer: Sendable {
     return Visible.text(text) + (text.hasSuffix("\n") ? "" : "\n")
   }
 
-  /// The text of a body, or `nil` if it is made for programs.
+  /// The text of a body, or `nil` if it is binary.
   private static func text(of response: HTTPResponse) -> String? {
     let isWide = response.contentType?.charset?.hasPrefix("utf-16") ?? false
     // No text has the byte 0, but two-byte character sets are full of it.

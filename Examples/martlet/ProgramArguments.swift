@@ -1,10 +1,11 @@
 import Foundation
 
-/// The command line and the standard streams, as the caller of the program has set them up.
+/// The command line and the standard streams that the program was started with.
 enum ProgramArguments {
   /// Reads the arguments without the program's name.
   ///
-  /// `CommandLine.arguments` replaces octets that are not UTF-8, so other octets would be sent, or another file read.
+  /// `CommandLine.arguments` would replace octets that are not UTF-8, so the tool would send other octets or read
+  /// another file.
   ///
   /// - Throws: ``UsageError`` if an argument is not UTF-8.
   static func read() throws(UsageError) -> [String] {
@@ -40,7 +41,7 @@ enum ProgramArguments {
   static func reserveStandardStreams() {
     for (stream, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
     where fcntl(stream, F_GETFD) < 0 {
-      // The lowest free number is that of the stream.
+      // The lowest free number is the stream's number.
       _ = open("/dev/null", mode)
     }
   }

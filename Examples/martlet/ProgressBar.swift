@@ -2,12 +2,12 @@ import Foundation
 import Martlet
 import MartletBase
 
-/// One line for all files that are under way: how much, how fast, how long yet.
+/// One line for all current transfers: size, speed and remaining time.
 final class ProgressBar: Sendable {
   private struct State {
     var files: [TransferProgress?]
     var finished: Set<Int> = []
-    /// What was there at the start is not what the network has done.
+    /// The start of the transfers; bytes that already existed do not count for the speed.
     var start: (time: ContinuousClock.Instant, bytes: Int64)?
     var isOver = false
   }
@@ -20,7 +20,7 @@ final class ProgressBar: Sendable {
     state = Locked(State(files: Array(repeating: nil, count: count)))
   }
 
-  /// Says how far one file is.
+  /// Shows the progress of one file.
   func show(_ progress: TransferProgress, of index: Int) {
     guard line.output.isErasable else { return }
     let text: String? = state.withLock { state in
@@ -40,20 +40,20 @@ final class ProgressBar: Sendable {
     if let text { line.show(text) }
   }
 
-  /// Says how far an upload is.
+  /// Shows the progress of an upload.
   func show(sent progress: TransferProgress) {
     var shown = TransferProgress()
     (shown.received, shown.expectedToReceive) = (progress.sent, progress.expectedToSend)
     show(shown, of: 0)
   }
 
-  /// One file is at its end.
+  /// Marks a file as finished.
   func finish(_ index: Int) {
     state.withLock { _ = $0.finished.insert(index) }
     line.clear()
   }
 
-  /// Nothing is shown any more.
+  /// Ends the output.
   func end() {
     let wasOver = state.withLock { state in
       defer { state.isOver = true }
@@ -62,7 +62,7 @@ final class ProgressBar: Sendable {
     if !wasOver { line.clear() }
   }
 
-  /// `42 % [########            ]  12.3 MB of 29.1 MB  3.2 MB/s  0:05`.
+  /// Formats a line such as `42 % [########            ]  12.3 MB of 29.1 MB  3.2 MB/s  0:05`.
   static func text(
     _ received: Int64, of expected: Int64?, _ moved: Int64, in time: Duration, files: (Int, Int)? = nil
   ) -> String {

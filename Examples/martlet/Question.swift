@@ -2,7 +2,7 @@ import MartletBase
 import Foundation
 import Martlet
 
-/// The question for a password: on the terminal of whoever started the program, wherever its streams go.
+/// The question for a password, asked on the controlling terminal even if the streams are redirected.
 struct Question {
   private let user: String
   private let challenge: AuthenticationChallenge
@@ -14,7 +14,7 @@ struct Question {
     self.challenge = challenge
   }
 
-  /// What the user reads: who asks, for what, and who could read the answer.
+  /// The text of the question: the server, the user, and whether others could read the password.
   var text: String {
     var text = challenge.previousFailures > 0 ? "martlet: that was refused\n" : ""
     let realm = challenge.realm.map { " (\"\(Visible.line($0))\")" } ?? ""
@@ -24,12 +24,12 @@ struct Question {
     return "\(text)\nPassword of \(Visible.line(user)): "
   }
 
-  /// Asks; an empty line gives up.
+  /// Asks for the password; an empty line cancels.
   ///
   /// - Throws: ``UsageError`` if there is no terminal.
   func answer() async throws -> Credential? {
     let text = text
-    // Not on a thread of tasks, which the limits of the request need.
+    // This blocks, so it must not run on a thread of Swift's concurrency pool, which the request's limits need.
     let password = try await withCheckedThrowingContinuation { continuation in
       DispatchQueue(label: "martlet.question").async {
         continuation.resume(with: Result { try HiddenLine.ask(text) })
@@ -39,9 +39,9 @@ struct Question {
   }
 }
 
-/// A line that is typed without being seen.
+/// Reads a line without echo.
 enum HiddenLine {
-  /// The longest password, in bytes.
+  /// The maximum length of a password, in bytes.
   private static let maximumBytes = 4096
 
   private struct Changed: Sendable {
@@ -49,10 +49,10 @@ enum HiddenLine {
     var attributes: termios
   }
 
-  /// The terminal whose echo is off, and how it was before.
+  /// The terminal whose echo is off, and its previous settings.
   private static let changed = Locked<Changed?>(nil)
 
-  /// Turns the echo on again, if it is off.
+  /// Turns the echo on again if it is off.
   static func restore() {
     changed.withLock { changed in
       guard var before = changed else { return }
@@ -61,7 +61,7 @@ enum HiddenLine {
     }
   }
 
-  /// Asks on the terminal, and waits for a line.
+  /// Asks on the terminal and waits for a line.
   static func ask(_ question: String) throws -> String {
     let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
     guard terminal >= 0 else { throw UsageError("there is no terminal to ask for the password on") }

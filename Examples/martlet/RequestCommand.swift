@@ -1,22 +1,22 @@
 import Foundation
 import Martlet
 
-/// A request as the command line describes it.
+/// A request described by the command line.
 struct RequestCommand: Equatable, Sendable {
-  /// One `name=text` or `name:=json`.
+  /// A field `name=text` or `name:=json`.
   struct Field: Equatable, Sendable {
     enum Value: Equatable, Sendable {
       case text(String)
-      /// JSON that was checked.
+      /// Validated JSON.
       case json(String)
-      /// What a file has, until it is read; `-` is standard input.
+      /// The contents of a file that has not been read yet; `-` is standard input.
       case file(String, isJSON: Bool)
     }
 
     var name: String
     var value: Value
 
-    /// Reads the file, if there is one.
+    /// Reads the file, if the value is in one.
     mutating func take(_ input: () throws(UsageError) -> Data) throws(UsageError) {
       guard case .file(let path, let isJSON) = value else { return }
       let item = "'\(name)\(isJSON ? ":=" : "=")@\(path)'"
@@ -34,7 +34,7 @@ struct RequestCommand: Equatable, Sendable {
     }
   }
 
-  /// What is sent along.
+  /// The content to send.
   enum Content: Equatable, Sendable {
     case none
     case json([Field])
@@ -46,13 +46,13 @@ struct RequestCommand: Equatable, Sendable {
     case posted([PostedData], isJSON: Bool)
     /// Standard input.
     case input
-    /// What was read already.
+    /// Data that has already been read.
     case bytes(Data, type: String)
-    /// Standard input that is read while it is sent.
+    /// Standard input, read while it is sent.
     case streamed(StandardInput.Rest, type: String)
   }
 
-  /// The method, or `nil` to choose it by the content.
+  /// The method; `nil` chooses it by the content.
   var method: String?
   /// The URL with its scheme.
   var url: String
@@ -64,10 +64,10 @@ struct RequestCommand: Equatable, Sendable {
   var retries = 0
   var followsRedirects = true
   var isVerbose = false
-  /// Whether to say on standard error what was decided about the request, and why.
+  /// Whether decisions about the request are explained on standard error.
   var explains = false
   var includesHead = false
-  /// The file of the recording.
+  /// The file for the recording.
   var har: String?
   var output: String?
   /// The directory of the cache.
@@ -84,12 +84,12 @@ struct RequestCommand: Equatable, Sendable {
     return HTTPRequest(HTTPMethod(method), RequestTarget(url), query: query, headers: headers, body: body)
   }
 
-  /// What differs from the client's defaults.
+  /// The options that differ from the client's defaults.
   var options: RequestOptions {
-    // Every status is shown; the exit code tells them apart.
+    // Every status is shown and reported by the exit code.
     var options = RequestOptions.accepts(.any)
     if let timeout {
-      // Who sets a limit for the whole wants to wait that long, also for a server that is silent meanwhile.
+      // With a total limit, the user accepts waiting that long, even for a silent server.
       options = options.timeout(TimeoutPolicy(idle: nil, total: timeout))
     }
     if retries > 0 { options = options.retry(.backoff(attempts: retries + 1)) }
@@ -114,14 +114,14 @@ struct RequestCommand: Equatable, Sendable {
     }
   }
 
-  /// The methods that, asked for by name, do not have standard input for a body.
+  /// The methods that do not use standard input as their body when they are given explicitly.
   private static let bodiless: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"]
 
-  /// Reads what standard input and the files of `-d` and of fields have for the body.
+  /// Reads standard input and the files of `-d` and of fields.
   ///
-  /// Without other content standard input is the body if it is redirected and not empty; not of a GET, HEAD, DELETE,
-  /// OPTIONS or TRACE that was asked for by name, and not with `--ignore-stdin`. With other content it must be empty. The
-  /// time of the wait is taken from ``timeout``.
+  /// Without other content, standard input becomes the body if it is redirected and not empty. It is ignored with
+  /// `--ignore-stdin` and for an explicit GET, HEAD, DELETE, OPTIONS or TRACE. With other content, it must be empty.
+  /// The waiting time is subtracted from ``timeout``.
   mutating func readInput(_ errors: Terminal, from input: StandardInput = StandardInput()) throws(UsageError) {
     var input = input
     input.end = timeout.map { ContinuousClock.now + $0 }
@@ -134,7 +134,7 @@ struct RequestCommand: Equatable, Sendable {
     }
     let maySend = !ignoresInput && !Self.bodiless.contains(method ?? "")
     let isTyped = headers.contains("Content-Type")
-    // More input makes a JSON document JSON Lines.
+    // After more input, a JSON document may turn out to be JSON Lines.
     func isUndecided(_ data: Data) -> Bool { !isTyped && Self.contentType(of: data) == "application/json" }
     switch content {
     case .none where maySend && input.isRedirected:
@@ -168,7 +168,7 @@ struct RequestCommand: Equatable, Sendable {
     }
   }
 
-  /// The name of the content that excludes standard input.
+  /// The name of the content that rules out standard input.
   private var contentName: String? {
     switch content {
     case .json(let fields), .form(let fields): fields.first.map { "the item '\($0.name)'" }
@@ -186,9 +186,9 @@ struct RequestCommand: Equatable, Sendable {
     }
   }
 
-  /// The content type of a text whose end is unknown: JSON if it can become a document.
+  /// The content type of an incomplete text: JSON if it is the beginning of a document.
   static func contentType(ofBeginning data: Data) -> String {
-    // A character of up to four bytes may be cut.
+    // The last character, of up to four bytes, may be incomplete.
     let texts = (0..<4).lazy.compactMap { String(validating: data.dropLast($0), as: UTF8.self) }
     guard let text = texts.first else { return "application/octet-stream" }
     return contentType(ofText: text, isDocument: JSONScanner.isBeginning)
@@ -209,7 +209,7 @@ struct RequestCommand: Equatable, Sendable {
     String(validating: data, as: UTF8.self).map { contentType(ofText: $0) } ?? "application/octet-stream"
   }
 
-  /// A JSON object with the fields in their order; of fields with the same name the last one counts.
+  /// A JSON object with the fields in their order; if a name occurs twice, the last value counts.
   static func object(_ fields: [Field]) -> String {
     var members: [(name: String, value: String)] = []
     for field in fields {
@@ -217,7 +217,7 @@ struct RequestCommand: Equatable, Sendable {
         switch field.value {
         case .text(let text): quoted(text)
         case .json(let json): json
-        // Its file is read before.
+        // The file has already been read.
         case .file: "null"
         }
       if let index = members.firstIndex(where: { $0.name == field.name }) {

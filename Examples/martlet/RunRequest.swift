@@ -2,15 +2,15 @@ import Foundation
 import Martlet
 import MartletHAR
 
-/// Sends one request and shows what comes back.
+/// Sends one request and shows its response.
 struct RunRequest: Sendable {
-  /// The most that is held in memory to be shown on a terminal.
+  /// The maximum number of bytes kept in memory to be shown on a terminal.
   private static let maximumShownBytes = 100 << 20
 
   let command: RequestCommand
   let output: Terminal
   let errors: Terminal
-  /// The file of `-o`, opened already.
+  /// The opened file of `-o`.
   let file: OutputFile?
 
   func run() async -> ExitCode {
@@ -46,7 +46,7 @@ struct RunRequest: Sendable {
     if let recorder { configuration.instruments.append(recorder) }
     let client = HTTPClient { [configuration] in $0 = configuration }
     try await command.identity.fill(client.cookies)
-    // Cancelled at the end of this function, which is its only end.
+    // The task is cancelled when this function returns.
     async let _ = trace?.announcePauses(of: client)
     let start = ContinuousClock.now
     do {
@@ -61,7 +61,7 @@ struct RunRequest: Sendable {
       await command.identity.save(client.cookies, errors)
       return code
     } catch {
-      // What went wrong stands below what led to it.
+      // The error must appear after the log lines that led to it.
       await logging?.sink.flush()
       await finish(recorder, of: client)
       if command.explains, let error = error as? HTTPError { explain(error.explanation) }
@@ -90,7 +90,7 @@ struct RunRequest: Sendable {
       let printer = Printer(palette: output.palette, isForTerminal: output.isTerminal)
       try output.write(printer.head(of: response) + "\n")
     }
-    // An error page must not pass for the file that was asked for.
+    // The body of an error response must not be mistaken for the requested file.
     if let file, response.status < 400 {
       for try await piece in response.body { try file.write(piece) }
       try file.finish()
@@ -104,18 +104,18 @@ struct RunRequest: Sendable {
 
   private func showTiming(of response: StreamedResponse, total: Duration) {
     var timing = response.timing
-    // The response knows of the time up to its head only.
+    // The response only contains the time up to its head.
     timing.total = total
     try? errors.write(TimingTable(timing: timing, connection: response.connection).text(errors.palette))
   }
 
-  /// On a terminal the head is always shown, but not a second time below the trace of `--verbose`.
+  /// Whether the head is shown: always on a terminal, unless the trace of `--verbose` has already shown it there.
   private var showsHead: Bool {
     if command.includesHead { return true }
     return output.isTerminal && !(command.isVerbose && errors.isTerminal)
   }
 
-  // MARK: The end
+  // MARK: Exit codes
 
   static func code(of status: HTTPStatus) -> ExitCode {
     if status.isSuccess || status.isRedirection { return .success }
@@ -133,7 +133,7 @@ struct RunRequest: Sendable {
 
   private func report(_ error: HTTPError) -> ExitCode {
     let code = Self.code(of: error)
-    // Nothing was sent, so that method, phase and time would only hide the cause.
+    // Nothing was sent, so method, phase and time would only obscure the cause.
     let text = code == .usage ? error.message : error.description
     errors.complain(error.kind == .bodyNotReplayable ? "\(text); --body @FILE can be sent again" : text)
     return code

@@ -1,12 +1,12 @@
 import Foundation
 import Martlet
 
-/// `martlet sse`: prints the events of a server as they come, until the server ends them or somebody interrupts it.
+/// `martlet sse`: prints a server's events as they arrive, until the server or the user ends them.
 struct SSECommand: Equatable, Sendable {
-  /// The request, and how to reach the server.
+  /// The request, and the connection and identity options.
   var command: RequestCommand
 
-  /// Does it.
+  /// Runs the command.
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     do {
       var configuration = HTTPClient.Configuration()
@@ -37,7 +37,7 @@ struct SSECommand: Equatable, Sendable {
     }
   }
 
-  /// The event as a server would write it, without what a terminal would obey.
+  /// Formats an event as a server would send it, with control characters escaped.
   static func text(of event: ServerSentEvents.Event) -> String {
     var lines: [String] = []
     if event.type != "message" { lines.append("event: \(Visible.line(event.type))") }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Ends the program at once when the user interrupts it, after a last action.
+/// Ends the program when the user interrupts it, after a last action.
 ///
 /// A signal that the parent ignores, as `nohup` does, stays ignored.
 struct Signals {
   private let sources: [any DispatchSourceSignal]
 
-  /// - Parameter lastAction: Called on a thread of its own before the program exits.
+  /// - Parameter lastAction: An action that runs on a separate thread before the program exits.
   init(_ lastAction: @escaping @Sendable () -> Void) {
     let codes = [(SIGHUP, ExitCode.hungUp), (SIGINT, .interrupted), (SIGTERM, .terminated)]
     sources = codes.filter { !Self.isIgnored($0.0) }.map { number, code in
-      // The source only sees what does not kill.
+      // The default action would end the process before the source handles the signal.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
       source.setEventHandler {
@@ -22,7 +22,7 @@ struct Signals {
     }
   }
 
-  /// Stops watching.
+  /// Stops handling signals.
   func ignore() {
     for source in sources { source.cancel() }
   }

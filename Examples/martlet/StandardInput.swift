@@ -1,7 +1,7 @@
 import Foundation
 import MartletBase
 
-/// Standard input, as the source of a request's body.
+/// Standard input as the source of a request body.
 struct StandardInput: Sendable {
   /// The maximum number of bytes that are read into memory.
   static let maximumBytes = 256 << 20
@@ -131,12 +131,12 @@ extension StandardInput {
     private let origin: off_t?
     private let input: StandardInput
     private let state: Locked<State>
-    /// Reading blocks, and one pass reads after the other.
+    /// The queue for reading, which blocks; only one pass reads at a time.
     private let queue = DispatchQueue(label: "martlet.input")
 
     fileprivate init(_ input: StandardInput, _ beginning: Data, length: Int64?, origin: off_t?) {
       (self.beginning, self.length, self.origin) = (beginning, length, origin)
-      // The limit of the request ends later waits.
+      // Later waits end with the request's own limit.
       self.input = StandardInput(descriptor: input.descriptor)
       state = Locked(State(kept: beginning))
     }
@@ -146,7 +146,7 @@ extension StandardInput {
 
     static func == (one: Rest, other: Rest) -> Bool { one === other }
 
-    /// All bytes, from the first one.
+    /// Returns all bytes, from the first one.
     func pieces() -> AsyncThrowingStream<Data, any Error> {
       let position = Locked(0)
       return AsyncThrowingStream { [self] in

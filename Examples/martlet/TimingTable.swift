@@ -1,16 +1,16 @@
 import Foundation
 import Martlet
 
-/// What `--timing` shows: the phases of the last exchange, one after the other, and where it went.
+/// The output of `--timing`: the consecutive phases of the last exchange, and its connection.
 ///
 /// `first byte` counts from the start of the exchange, `total` from the start of the call to the last byte.
 struct TimingTable: Sendable {
   let timing: HTTPResponse.Timing
   let connection: HTTPResponse.Connection?
 
-  /// A line for each phase; one that there was not, or that the transport does not tell, has a hyphen.
+  /// Formats a line for each phase; a phase that did not occur, or is not reported by the transport, is a hyphen.
   func text(_ palette: Palette) -> String {
-    // The library's time to connect has the lookup in it.
+    // The library's connect time includes the lookup.
     let connect = timing.connect.map { max(.zero, $0 - (timing.nameLookup ?? .zero)) }
     let phases: [(String, Duration?)] = [
       ("queued", timing.queued), ("name lookup", timing.nameLookup), ("connect", connect), ("TLS", timing.tls),

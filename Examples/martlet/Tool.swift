@@ -15,7 +15,7 @@ enum Tool {
   private static func run() async -> ExitCode {
     let output = Terminal(STDOUT_FILENO)
     let errors = Terminal(STDERR_FILENO)
-    // A reader that goes away is an error of the write, and no reason to die before temporary files are removed.
+    // A closed pipe is reported as a write error, so temporary files are still removed.
     signal(SIGPIPE, SIG_IGN)
     Signals.letQuit()
     do {
@@ -42,7 +42,7 @@ enum Tool {
         let signals = Signals {
           file?.discard()
           if isRecording {
-            // What has happened is told within 5 ms.
+            // The recorder receives events within 5 ms.
             usleep(50_000)
             HARRecorder.closeAll()
           }

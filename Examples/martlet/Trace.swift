@@ -5,10 +5,10 @@ import Martlet
   import CurlEngine
 #endif
 
-/// Shows what goes out and what comes in: an exchange middleware sees every hop and every attempt as it is sent.
+/// Shows sent requests and received responses: exchange middleware sees every hop and every attempt.
 struct Trace: Middleware {
   let errors: Terminal
-  /// Whether the library's own engine sends, which adds a field of its own.
+  /// Whether Martlet's own engine sends the request and adds its own field.
   var hasEngine = true
 
   func intercept(
@@ -30,7 +30,7 @@ struct Trace: Middleware {
     }
   }
 
-  /// The request with what the engine adds.
+  /// Returns the request with the engine's field.
   private func asSent(_ request: HTTPRequest) -> HTTPRequest {
     #if os(Linux)
       if hasEngine, !request.headers.contains("Accept-Encoding"), !ContentCoding.accepted.isEmpty {
@@ -42,9 +42,9 @@ struct Trace: Middleware {
     return request
   }
 
-  /// Tells when a failed attempt is repeated, until the task is cancelled.
+  /// Reports the delays before retries, until the task is cancelled.
   ///
-  /// A streamed call has no handle whose events could be read, so the monitor is asked.
+  /// A streamed call has no handle with events, so this polls the activity monitor.
   func announcePauses(of client: HTTPClient) async {
     var announced: Int?
     while (try? await Task.sleep(for: .milliseconds(2))) != nil {
@@ -65,7 +65,7 @@ struct Trace: Middleware {
 }
 
 extension Duration {
-  /// In seconds with two digits, as people read it.
+  /// The duration in seconds, with two decimals.
   var text: String {
     let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18
     return String(format: "%.2f s", seconds)

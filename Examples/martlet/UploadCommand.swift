@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// `martlet upload`: a file from the disk to a URL, as it is or in a form.
+/// `martlet upload`: uploads a file to a URL, directly or in a form.
 struct UploadCommand: Equatable, Sendable {
   static let usage = """
     usage: martlet upload FILE URL [--field NAME] [--gzip] and the options of a request
@@ -9,13 +9,13 @@ struct UploadCommand: Equatable, Sendable {
     """
 
   var file: String
-  /// The name of the field in a form, if it goes in one.
+  /// The name of the form field; `nil` for an upload without a form.
   var field: String?
   var isGzipped = false
-  /// The URL, how to reach the server, and as whom.
+  /// The URL, and the connection and identity options.
   var template: RequestCommand
 
-  /// Reads what stands after `upload`.
+  /// Reads the words after `upload`.
   static func parse(_ words: [String]) throws(UsageError) -> UploadCommand {
     var places: [String] = []
     var passed: [String] = []
@@ -60,7 +60,7 @@ struct UploadCommand: Equatable, Sendable {
     return HTTPRequest(method, RequestTarget(template.url), headers: template.headers, body: body)
   }
 
-  /// Does it.
+  /// Runs the command.
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     let bar = ProgressBar(line: LiveLine(output: errors), count: 1)
     let signals = Signals { bar.end() }

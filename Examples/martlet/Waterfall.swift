@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import MartletHAR
 
-/// The requests of a HAR file, one below the other, with bars that show when each phase took place.
+/// The requests of a HAR file as lines with bars for the phases.
 struct Waterfall {
   private let entries: [HAREntry]
   private let start: Date
@@ -15,7 +15,9 @@ struct Waterfall {
     length = max(end.timeIntervalSince(start), 0.000_001)
   }
 
-  /// The lines; those of requests are no longer than a width of at least 60 columns, as far as each character takes one.
+  /// Returns the lines.
+  ///
+  /// Each request's line fits into `width`, at least 60 columns, if each character takes one column.
   func lines(width: Int, _ palette: Palette, explains: Bool) -> [String] {
     guard !entries.isEmpty else { return ["no requests"] }
     let barWidth = width >= 90 ? 30 : 16
@@ -56,7 +58,7 @@ struct Waterfall {
     Phase.allCases.map { "\(palette.paint($0.mark, $0.role)) \($0.rawValue)" }.joined(separator: "  ")
   }
 
-  /// What a bar tells apart.
+  /// The phases that a bar distinguishes.
   enum Phase: String, CaseIterable {
     case blocked, connecting, waiting, receiving
 
@@ -93,7 +95,7 @@ struct Waterfall {
       for index in column(at)..<max(column(end), column(at)) where index < width { cells[index] = phase }
       at = end
     }
-    // One that is too short to be seen has a mark all the same.
+    // A bar that would be too short still gets one mark.
     if cells.allSatisfy({ $0 == nil }) {
       cells[min(column(entry.startedAt.timeIntervalSince(start)), width - 1)] = .waiting
     }
@@ -109,9 +111,9 @@ struct Waterfall {
     }
   }
 
-  // MARK: Texts
+  // MARK: Formatting
 
-  /// The URL without what is the same everywhere.
+  /// The URL without its scheme.
   static func address(_ url: String) -> String {
     for scheme in ["https://", "http://"] where url.hasPrefix(scheme) { return String(url.dropFirst(scheme.count)) }
     return url
@@ -150,7 +152,7 @@ struct Waterfall {
 }
 
 extension HAREntry {
-  /// The bytes of the body as received or, where that is not known, decoded.
+  /// The received bytes of the body, or the decoded bytes if that number is unknown.
   var receivedBytes: Int64 {
     response.bodySize >= 0 ? response.bodySize : response.body?.size ?? (response.status > 0 ? 0 : -1)
   }
