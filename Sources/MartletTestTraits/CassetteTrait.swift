@@ -4,7 +4,7 @@ public import MartletTesting
 import Synchronization
 public import Testing
 
-/// Gives a test its cassette.
+/// Provides a cassette to a test.
 ///
 /// Create it with `.cassette(_:)`.
 public struct CassetteTrait: TestTrait, SuiteTrait, TestScoping {
@@ -48,7 +48,7 @@ public struct CassetteTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == CassetteTrait {
-  /// Records what a test receives, and replays it from then on.
+  /// Records the responses to a test, and replays them later.
   ///
   /// ```swift
   /// @Test(.cassette("greeting")) func greets() async throws {
@@ -58,15 +58,15 @@ extension Trait where Self == CassetteTrait {
   /// }
   /// ```
   ///
-  /// The file is `Cassettes/greeting.har` beside the file of the test. A test that fails has its exchanges as an attachment.
-  /// Several tests, or cases of a test, may have one cassette; each begins with all of its entries.
+  /// The file is `Cassettes/greeting.har` beside the test's file. If a test fails, its exchanges are attached. Several
+  /// tests, or cases of a test, may share a cassette; each begins with all of its entries.
   ///
   /// - Parameters:
   ///   - name: The name of the file, without `.har`; it may contain folders.
   ///   - mode: When to record; by default `Cassette.Mode.automatic`.
-  ///   - matching: What must be equal; by default method, URL and body.
-  ///   - pacing: How long replayed responses take; by default no time.
-  ///   - redaction: What to mask; by default what the client masks in logs.
+  ///   - matching: The parts of a request that must be equal; by default method, URL and body.
+  ///   - pacing: The time that replayed responses take; by default none.
+  ///   - redaction: The secrets to mask; by default those that the client masks in logs.
   ///   - file: The file of the test.
   /// - Returns: The trait.
   public static func cassette(
