@@ -1,7 +1,7 @@
 import Martlet
 import MartletBase
 
-/// The names that a recorder writes, which no other recorder of the process may use at the same time.
+/// The file names of a recorder, which it claims within the process.
 ///
 /// A folder is identified by its inode, because several paths may lead to it.
 final class HARClaim: Sendable {
@@ -29,13 +29,13 @@ final class HARClaim: Sendable {
         .fileFailed,
         "\(DiskCalls.shown(path)) is in use by another recorder: close that recorder first, or choose another file")
     }
-    // Only now, because an object that is complete is deinitialized, even if its initializer throws.
+    // Set last, because a completely initialized object is deinitialized even if its initializer throws.
     self.names = names
   }
 
   deinit { Self.claimed.withLock { $0.subtract(names) } }
 
-  /// The name of a file; `nil` if its folder does not exist, in which nothing can be written.
+  /// The name of a file; `nil` if its folder does not exist, so nothing can be written there.
   private static func name(_ path: String) -> Name? {
     let (folder, given) = DiskCalls.split(path)
     #if canImport(Darwin)

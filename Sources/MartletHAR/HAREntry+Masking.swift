@@ -2,7 +2,7 @@ public import Martlet
 public import MartletBase
 
 extension HAREntry {
-  /// Creates the entry of an exchange whose bodies are known, with its secrets masked.
+  /// Creates the entry of an exchange, with its secrets masked.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -11,7 +11,7 @@ extension HAREntry {
   ///   - received: The body of the response.
   ///   - startedAt: The time at which the exchange began.
   ///   - timings: The durations of the phases; none by default.
-  ///   - redaction: What to mask.
+  ///   - redaction: The secrets to mask.
   public init(
     _ request: HTTPRequest, sent: Data?, response: StreamedResponse, received: Data, startedAt: Date,
     timings: Timings = Timings(), redaction: Redaction
@@ -35,7 +35,7 @@ extension HAREntry.Request {
   /// - Parameters:
   ///   - request: The request, whose own body is ignored.
   ///   - body: The body, or `nil`.
-  ///   - redaction: What to mask.
+  ///   - redaction: The secrets to mask.
   public init(_ request: HTTPRequest, body: Data?, redaction: Redaction) {
     self.init(
       method: request.method.rawValue, url: redaction.maskedURL(of: request),
@@ -70,7 +70,7 @@ extension HAREntry.Body {
       if let text = String(validating: isWhole ? masked[...] : masked.withoutPartialCharacter, as: UTF8.self) {
         content = .text(text)
       } else {
-        // It is in another character set.
+        // The text was in another character set.
         content = isWhole ? .bytes(masked) : .text(String(decoding: masked, as: UTF8.self))
       }
     case .bytes(let data): content = .bytes(data)
@@ -116,7 +116,7 @@ extension Redaction {
     return maskedValue(of: field)
   }
 
-  /// The attributes of cookies, which are no secrets; anything else after a semicolon may be another cookie.
+  /// The attributes of cookies, which are not secret; anything else after a semicolon may be another cookie.
   private static let cookieAttributes: Set = [
     "path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "partitioned", "priority",
   ]
@@ -127,7 +127,7 @@ extension Redaction {
       let (name, value) = HAREntry.pair(part)
       // Without a value, the name may be the value.
       if index == 0 {
-        // The name of a cookie that is removed is needed to remove it.
+        // The name of a removed cookie is needed to repeat the removal.
         let isRemoval =
           !name.isEmpty && value.isEmpty && ["max-age=0", "expires="].contains(where: line.lowercased().contains)
         if isRemoval { return "\(name)=" }
@@ -135,7 +135,7 @@ extension Redaction {
       }
       if part.isEmpty { return "" }
       guard cookieAttributes.contains((name.isEmpty ? value : name).lowercased()) else { return " ***" }
-      // Behind a comma, a proxy may have appended another cookie; a date has one itself.
+      // After a comma, a proxy may have appended another cookie; a date contains a comma itself.
       guard name.lowercased() == "expires" else { return String(part.prefix { $0 != "," }) }
       return part.firstRange(of: "GMT").map { String(part[..<$0.upperBound]) } ?? " Expires=***"
     }

@@ -2,14 +2,14 @@ import Martlet
 import MartletBase
 
 extension HAREntry {
-  /// A member that an entry must have.
+  /// The error for a required member that an entry lacks.
   struct MissingMember: Error {
     let name: String
   }
 
-  /// Reads an entry as this or another program has written it.
+  /// Reads an entry written by this or another program.
   ///
-  /// Programs omit what they do not know, and some write it in their own way, so only the method and the URL are required.
+  /// Programs omit unknown values, and some use other forms, so only the method and the URL are required.
   init(_ value: JSONValue) throws(MissingMember) {
     let (request, response) = (value["request"], value["response"])
     guard let method = request["method"].string, !method.isEmpty else { throw MissingMember(name: "request.method") }
@@ -30,7 +30,7 @@ extension HAREntry {
     timings = Timings(value["timings"])
     remoteAddress = value["serverIPAddress"].string
     connection = value["connection"].string
-    // Chrome's name is `_error` too, but in the response.
+    // Chrome also uses the name `_error`, but in the response.
     failure = value["_error"].string ?? response["_error"].string
     explanation = value["_explanation"].array?.compactMap(\.string) ?? []
     codes = value["_codes"].array?.compactMap(\.string) ?? []
@@ -48,7 +48,7 @@ extension HAREntry {
   private static func headers(_ value: JSONValue) -> HTTPHeaders {
     HTTPHeaders(
       (value.array ?? []).compactMap { field in
-        // HTTP/2's, which Chrome and Firefox write among the fields.
+        // Chrome and Firefox write HTTP/2's pseudo-header fields among the fields.
         guard let name = field["name"].string, !name.hasPrefix(":") else { return nil }
         if let octets = field["_octets"].string.flatMap({ Data(base64Encoded: $0) }) {
           return HTTPHeaders.Field(name: name, octets: octets)
@@ -61,7 +61,7 @@ extension HAREntry {
   private static func postData(_ value: JSONValue) -> Body? {
     guard !value.isNull else { return nil }
     var body = body(value, size: nil)
-    // A form without its text: some programs write only its fields.
+    // Some programs write only the fields of a form, without its text.
     if body?.content == Body.Content.none || value["text"].string?.isEmpty == true, let items = value["params"].array,
       !items.isEmpty
     {

@@ -28,7 +28,7 @@ extension HAREntry {
       ("timings", timings.json),
       ("serverIPAddress", .text(remoteAddress)),
       ("connection", .text(connection)),
-      // Some readers take each member with an underscore for Chrome's, which always has this one.
+      // Some readers treat every member with an underscore as Chrome's, which always include this one.
       ("_resourceType", .text("fetch")),
       ("_error", .text(failure)),
       ("_explanation", explanation.isEmpty ? nil : .array(explanation.map { .text($0) })),

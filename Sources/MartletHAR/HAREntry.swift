@@ -15,7 +15,7 @@ public struct HAREntry: Sendable {
       case bytes(Data)
       /// Not recorded.
       case none
-      /// A file with the bytes, by its path relative to the folder of the HAR file.
+      /// A file with the bytes, relative to the HAR file's folder.
       ///
       /// The path is untrusted: check it before you read the file.
       case file(String)
@@ -45,7 +45,7 @@ public struct HAREntry: Sendable {
     public var headers: HTTPHeaders = [:]
     /// The body, or `nil`.
     public var body: Body?
-    /// The number of bytes of the body that were sent, or -1 if it is unknown.
+    /// The number of sent body bytes, or -1 if unknown.
     public var bodySize: Int64 = -1
   }
 
@@ -63,7 +63,9 @@ public struct HAREntry: Sendable {
     public var trailers: HTTPHeaders = [:]
     /// The body, or `nil`.
     public var body: Body?
-    /// The number of bytes of the body that were received, before decoding, or -1 if it is unknown.
+    /// The number of received body bytes, or -1 if unknown.
+    ///
+    /// They are counted before decoding.
     public var bodySize: Int64 = -1
   }
 
@@ -93,7 +95,7 @@ public struct HAREntry: Sendable {
     /// The sum of the phases.
     public var total: Duration { parts.reduce(.zero) { $0.adding($1) } }
 
-    /// The sum of the whole microseconds of each phase, which are what is written of them.
+    /// The sum of the phases as written, each in whole microseconds.
     var writtenTotal: Duration { parts.reduce(.zero) { $0 + .microseconds($1.wholeMicroseconds) } }
   }
 
@@ -109,7 +111,7 @@ public struct HAREntry: Sendable {
   public var remoteAddress: String?
   /// An identifier of the connection, or `nil`.
   public var connection: String?
-  /// The reason why there is no response, or why its body is not complete.
+  /// The reason why the response is missing or incomplete.
   public var failure: String?
   /// The client's decisions, in sentences.
   public var explanation: [String] = []

@@ -3,10 +3,10 @@ import MartletBase
 
 /// Composes entries from the events of calls.
 ///
-/// An entry is complete when its exchange is over, and the next one has begun or the call has ended: decisions that are
-/// made in between belong to it.
+/// An entry is complete when its exchange is over, and the next exchange has begun or the call has ended: decisions
+/// made in between belong to the entry.
 struct HAREntryBuilder {
-  /// The maximum number of calls; events may be lost, so that calls never end.
+  /// The maximum number of calls; if events are lost, some calls never end.
   static let limit = 10_000
 
   /// Masks entries in place of the redaction of their client.
@@ -14,7 +14,7 @@ struct HAREntryBuilder {
   /// The maximum number of bytes to record of each body.
   let maximumBodyBytes: Int
   private var calls: [RequestID: CallDraft] = [:]
-  /// The number of calls that were given up, because there were too many.
+  /// The number of calls that were discarded because there were too many.
   private(set) var lostCount = 0
 
   init(redaction: Redaction?, maximumBodyBytes: Int) {
@@ -23,12 +23,12 @@ struct HAREntryBuilder {
 
   var isEmpty: Bool { calls.isEmpty }
 
-  /// The entries of exchanges that are over, without waiting for further decisions; at the end those of all exchanges.
+  /// The entries of finished exchanges, without waiting for further decisions; when closing, of all exchanges.
   mutating func takeEntries(isClosing: Bool = false) -> [HAREntry] {
     calls.keys.sorted().flatMap { calls[$0]?.takeEntries(isClosing: isClosing) ?? [] }
   }
 
-  /// Notes an event; returns the entries that it completes.
+  /// Records an event, and returns the entries that it completes.
   mutating func take(_ event: InstrumentEvent) -> [HAREntry] {
     let id = event.call.id
     if case .began = event.kind {
@@ -46,7 +46,7 @@ struct HAREntryBuilder {
   }
 }
 
-/// What is known of a call.
+/// The recorded state of a call.
 private struct CallDraft {
   let redaction: Redaction
   let maximumBodyBytes: Int
@@ -86,7 +86,7 @@ private struct CallDraft {
     return []
   }
 
-  /// The entries of exchanges that are over, or at the end of the recording of all exchanges.
+  /// The entries of finished exchanges; when closing, of all exchanges.
   mutating func takeEntries(isClosing: Bool = false) -> [HAREntry] {
     let ready = drafts.filter { isClosing || $0.value.summary != nil }.sorted { $0.key < $1.key }
     return ready.map { number, draft in
@@ -98,7 +98,7 @@ private struct CallDraft {
       let own = takesAll ? decisions : decisions.filter { ($0.hop, $0.attempt) <= place }
       decisions = later
       var entry = draft.entry(own, redaction, maximumBodyBytes)
-      // What the call failed with says more than the kind alone.
+      // The error of the call is more detailed than its kind.
       if takesAll, let failure { entry.failure = failure }
       if isClosing { entry.failure = entry.failure ?? "not over when the recording ended" }
       return entry
@@ -123,7 +123,7 @@ private struct CallDraft {
   }
 }
 
-/// What is known of an exchange.
+/// The recorded state of an exchange.
 private struct ExchangeDraft {
   let exchange: InstrumentEvent.Exchange
   let start: Duration
@@ -135,7 +135,7 @@ private struct ExchangeDraft {
     let (head, summary) = (head?.0, summary?.0)
     func body(_ body: InstrumentEvent.Body?, _ headers: HTTPHeaders) -> HAREntry.Body? {
       guard limit > 0, let body else { return nil }
-      // Another instrument may have asked for more.
+      // Another instrument may have requested more.
       let data = body.data.prefix(limit)
       return HAREntry.Body(
         Data(data), of: body.count, isWhole: body.isWhole && data.count == body.data.count,
@@ -145,14 +145,14 @@ private struct ExchangeDraft {
       head.map { HAREntry.Response($0.status, reason: $0.reasonPhrase, version: $0.httpVersion, $0.headers, redaction) }
       ?? HAREntry.Response(status: 0)
     if let head {
-      // At least the type and the size.
+      // If the content is missing, the entry still has the type and the size.
       let received = max(summary?.receivedBytes ?? 0, 0)
       var content =
         body(summary?.receivedBody, head.headers)
         ?? HAREntry.Body(
           mimeType: head.headers["Content-Type"] ?? "", content: .none, size: received, isWhole: received == 0,
           comment: received == 0 ? nil : "not recorded")
-      // Of an unread body, only the number of received bytes is known.
+      // For an unread body, only the number of received bytes is known.
       if content.size == 0, !content.isWhole { content.size = received }
       response.body = content
     }
@@ -175,7 +175,7 @@ private struct ExchangeDraft {
     var timings = HAREntry.Timings()
     let headAt = max(head?.at ?? end, start)
     var rest = headAt - start
-    /// At most what remains: the transport's measurements and the events come from different clocks.
+    /// Limited to the remaining time, because the transport's measurements and the events come from different clocks.
     func take(_ wanted: Duration) -> Duration {
       let taken = min(max(wanted, .zero), rest)
       rest -= taken

@@ -1,7 +1,9 @@
 import Martlet
 public import MartletBase
 
-/// A HAR file with its entries, of this or another program (HTTP Archive 1.1 and 1.2).
+/// A HAR file (HTTP Archive 1.1 and 1.2).
+///
+/// This or another program may have written it.
 ///
 /// ```swift
 /// let slow = try HARFile(at: file).entries.filter { $0.timings.total > .seconds(1) }
@@ -10,7 +12,7 @@ public struct HARFile: Sendable {
   /// The maximum size of a file to read: 256 MiB.
   public static let maximumBytes = 256 << 20
 
-  /// The name and the version of the program that has written the file.
+  /// The name and the version of the program that wrote the file.
   public var creator = ""
   /// The entries, in order.
   public var entries: [HAREntry] = []
@@ -56,7 +58,7 @@ public struct HARFile: Sendable {
     }
     let log = root["log"]
     guard log.object != nil else { throw problem("not a HAR file: it has no 'log'") }
-    // Without a version, 1.1 is meant.
+    // A file without a version is HAR 1.1.
     if let version = log["version"].string, !version.isEmpty, !version.hasPrefix("1.") {
       throw problem("HAR version '\(version)' is not supported; 1.1 and 1.2 are")
     }

@@ -19,7 +19,7 @@ enum HARNode {
     return .literal("\(microseconds / 1000).\(part < 100 ? "0" : "")\(part < 10 ? "0" : "")\(part)")
   }
 
-  /// An object without the members that have no value.
+  /// An object without the members whose value is `nil`.
   static func members(_ members: [(name: String, value: HARNode?)]) -> HARNode {
     .object(members.compactMap { name, value in value.map { (name, $0) } })
   }

@@ -2,27 +2,28 @@ import Dispatch
 public import Martlet
 public import MartletBase
 
-/// Records the requests of clients in a HAR file (HTTP Archive 1.2), which browsers and many other tools can read.
+/// Records requests in a HAR file (HTTP Archive 1.2).
+///
+/// Browsers and many other tools can read the file.
 ///
 /// ```swift
 /// let recorder = try HARRecorder(to: file)
 /// let client = HTTPClient { $0.instruments = [recorder] }
 /// ```
 ///
-/// The file has an entry for each exchange that is over: the requests of a redirect chain and the attempts of a retry
-/// are entries of their own. A request that needed no exchange has an entry too, because a stored response was used, or
-/// because it failed before. Each entry has the phases as timings, and the client's decisions, as sentences in
+/// The file contains an entry for each finished exchange: each request of a redirect chain and each attempt of a retry
+/// is a separate entry. A request without an exchange also has an entry, because a stored response was used, or because
+/// the request failed before. Each entry contains the phases as timings, and the client's decisions, as sentences in
 /// `_explanation` and as codes in `_codes`.
 ///
-/// Secrets are masked before anything is written, like in logs. Bodies that are text are recorded up to
-/// ``maximumBodyBytes``; other bodies are recorded if they are images, fonts, audio or video, in which nothing can be
-/// masked but nothing is usually secret. Bodies of requests are recorded if they are in memory. The file belongs to its
-/// owner alone (mode 0600).
+/// Secrets are masked before anything is written, as in logs. Text bodies are recorded up to ``maximumBodyBytes``.
+/// Other bodies are recorded if they are images, fonts, audio or video, which cannot be masked but are usually not
+/// secret. Request bodies are recorded if they are in memory. Only the owner can read the file (mode 0600).
 ///
-/// Every state of the file is complete: if the process is killed, it contains all entries until at most 0.1 seconds
-/// before. (Some file systems, such as FAT, cannot exchange the names of files; there, a kill can cut the last entry.)
-/// While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. A file of that
-/// name that remains after a kill can be deleted.
+/// Every state of the file is complete: if the process is killed, the file contains all entries up to at most 0.1
+/// seconds before. (Some file systems, such as FAT, cannot exchange the names of files; there, a kill can truncate the
+/// last entry.) While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. If a file of
+/// that name remains after a kill, you can delete it.
 ///
 /// Several clients may share a recorder. A second recorder of the process for the same file is refused until the first
 /// one is closed or released. Recorders of several processes must not share a file.
@@ -57,7 +58,7 @@ public final class HARRecorder: Instrument {
     }
   }
 
-  /// The number of bytes that are gathered before they are written.
+  /// The number of bytes that are collected before they are written.
   private static let batch = 256 << 10
 
   /// The file.
@@ -67,12 +68,12 @@ public final class HARRecorder: Instrument {
   private let delay: DispatchTimeInterval
   private let state: Locked<State>
 
-  /// Creates a recorder, and replaces the file with one that has no entries.
+  /// Creates a recorder, and replaces the file with an empty archive.
   ///
   /// - Parameters:
   ///   - file: The file. A file that exists is replaced.
   ///   - maximumBodyBytes: The maximum number of bytes to record of each body; 64 KiB by default, at most 16 MiB.
-  ///   - redaction: What to mask; by default what the client masks in logs.
+  ///   - redaction: The secrets to mask; by default those that the client masks in logs.
   /// - Throws: `HTTPError.Kind.fileFailed` if the file cannot be written, or if another recorder of the process writes
   ///   it.
   public convenience init(to file: URL, maximumBodyBytes: Int = 64 << 10, redaction: Redaction? = nil) throws {
@@ -92,10 +93,9 @@ public final class HARRecorder: Instrument {
 
   deinit { close() }
 
-  /// Ends the recording: writes all entries, also those of exchanges that are not over, and removes the copy of the
-  /// file.
+  /// Ends the recording: writes all entries, including those of unfinished exchanges, and removes the file's copy.
   ///
-  /// Happens by itself when the recorder is released, and when the program ends; events of the last 5 ms may then be
+  /// A recorder is also closed when it is released, and when the program ends; events of the last 5 ms may then be
   /// missing, unless the client was drained. Later requests are not recorded.
   public func close() {
     flush()
@@ -109,19 +109,20 @@ public final class HARRecorder: Instrument {
 
   /// Closes all recorders of the program.
   ///
-  /// Happens by itself when the program ends by `exit` or by returning from `main`. Call it before `_exit`, or before a
+  /// This also happens when the program ends by `exit` or by returning from `main`. Call it before `_exit`, or before a
   /// signal ends the program.
   public static func closeAll() { recorders.withLock { $0 }.forEach { $0.recorder?.close() } }
 
-  /// The number of entries so far, including those that are not written yet.
+  /// The number of entries so far, including unwritten ones.
   public var entryCount: Int { state.withLock { $0.entryCount } }
 
-  /// The number of events that were lost, because requests were faster than the recorder could write.
+  /// The number of events that were lost.
   ///
-  /// Entries are missing or incomplete then. Up to 10,000 events may wait.
+  /// Events are lost when requests are faster than the recorder can write. Entries are missing or incomplete then. Up
+  /// to 10,000 events may wait.
   public var droppedEventCount: Int { state.withLock { $0.droppedCount + $0.drafts.lostCount } }
 
-  /// Why the file could not be written, or `nil`; nothing is recorded after that.
+  /// The reason why the file could not be written, or `nil`; nothing is recorded after that.
   public var problem: HTTPError? { state.withLock { $0.problem } }
 
   public func observe(_ event: InstrumentEvent) {
@@ -130,7 +131,7 @@ public final class HARRecorder: Instrument {
       state.droppedCount += event.droppedCount
       state.add(state.drafts.take(event))
       if state.waiting.count >= Self.batch || state.drafts.isEmpty { state.write() }
-      // An exchange that is over waits for decisions, such as a retry, but not for long.
+      // A finished exchange waits for decisions, such as a retry, but only for a short time.
       var isWaiting = !state.waiting.isEmpty
       if case .exchangeEnded = event.kind { isWaiting = true }
       guard isWaiting, !state.isTimed else { return false }
@@ -141,7 +142,7 @@ public final class HARRecorder: Instrument {
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in self?.flush() }
   }
 
-  /// Writes the entries of all exchanges that are over.
+  /// Writes the entries of all finished exchanges.
   ///
   /// Not needed after `HTTPClient.drain(timeout:)`, which waits until all requests are over and recorded.
   public func flush() {
@@ -159,7 +160,7 @@ public final class HARRecorder: Instrument {
   private static let recorders = Locked<[Weak]>([])
   private static let registration = atexit { HARRecorder.closeAll() }
 
-  /// Recorders of a program are often global, and then released by nobody.
+  /// Registers a recorder to be closed when the program ends, because global recorders are never released.
   private static func finishAtExit(_ recorder: HARRecorder) {
     _ = registration
     recorders.withLock { recorders in

@@ -1,10 +1,10 @@
 import Martlet
 import MartletBase
 
-/// Writes a HAR file of which each state on disk is complete, even if the process is killed while it writes.
+/// Writes a HAR file whose states on disk are all complete.
 ///
-/// A kill can cut a write. So entries are written to a copy of the file beside it, which then exchanges its name with
-/// the file; the next entries go to the other one, after those that it lacks. Each entry is written twice.
+/// A kill can truncate a write. So entries are written to a copy of the file beside it, which then exchanges its name
+/// with the file. The next entries go to the other file, after the entries that it lacks. Each entry is written twice.
 struct HARWriter {
   private static let end = Array("\n]}}\n".utf8)
 
@@ -16,7 +16,7 @@ struct HARWriter {
   private var copy: OpenFile
   /// The number of bytes before the end, in the file and in the copy.
   private var (fileSize, copySize) = (Int64(0), Int64(0))
-  /// What the copy lacks.
+  /// The entries that the copy lacks.
   private var missing: [UInt8] = []
   private var isEmpty = true
   /// Whether the file system cannot exchange names; then the file itself is written.
@@ -27,7 +27,7 @@ struct HARWriter {
     self.path = path
     copyPath = path + ".part"
     claim = try HARClaim(path, copyPath)
-    // Up to the first entry.
+    // The text before the first entry.
     let bytes = Array(HARFile().data().dropLast(Self.end.count - 1))
     file = try Self.made(copyPath, bytes + Self.end)
     guard rename(copyPath, path) == 0 else {
@@ -41,7 +41,7 @@ struct HARWriter {
 
   /// Removes the copy; nothing is written after that.
   func close() {
-    // A recorder of another process may have made its own.
+    // A recorder of another process may have created its own copy.
     guard !isAlone, copy.isInPlace else { return }
     unlink(copyPath)
   }
@@ -73,7 +73,7 @@ struct HARWriter {
     try copy.put(missing + Self.end, at: copySize)
     copySize += Int64(missing.count)
     guard DiskCalls.exchange(copyPath, in: AT_FDCWD, with: path, in: AT_FDCWD) else {
-      // The file lacks the same.
+      // The file lacks the same entries as the copy.
       try file.put(missing + Self.end, at: fileSize)
       fileSize += Int64(missing.count)
       isAlone = true
