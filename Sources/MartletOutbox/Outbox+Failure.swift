@@ -9,9 +9,11 @@ extension Outbox {
     case error(HTTPError.Kind, String)
     /// A redirect changed the request to this method, which was not intended.
     case redirected(HTTPMethod)
-    /// The request or its body cannot be read from disk, for this one-line reason.
+    /// The request or its body is unreadable, for this reason.
     case unreadable(String)
-    /// The request has waited longer than ``Options/maximumAge``, counted from its submission or its last retry.
+    /// The request has waited longer than ``Options/maximumAge``.
+    ///
+    /// The time counts from its submission or its last retry.
     case expired
     /// The request was cancelled.
     case cancelled

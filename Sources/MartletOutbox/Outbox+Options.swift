@@ -13,13 +13,16 @@ extension Outbox {
     /// those.
     public var request = RequestOptions()
 
-    /// The maximum number of temporary failures before a request is a dead letter; 20 by default.
+    /// The maximum number of temporary failures; 20 by default.
     ///
-    /// Only failures that involve a server count. Attempts without a connection do not count, nor attempts that TLS
-    /// ends before the request: a day offline, or with an expired certificate, makes no dead letters.
+    /// After the last one, the request becomes a dead letter. Only failures that involve a server count. Attempts
+    /// without a connection do not count, nor attempts that TLS ends before the request: a day offline, or with an
+    /// expired certificate, makes no dead letters.
     public var maximumAttempts = 20
 
-    /// The maximum age of a request, from its submission or its last retry, before it is a dead letter; 7 days by default.
+    /// The maximum age of a request; 7 days by default.
+    ///
+    /// The age counts from the submission or the last retry. An older request becomes a dead letter.
     public var maximumAge = Duration.seconds(7 * 24 * 3600)
 
     /// The delay after the first failure of a host; 1 second by default.
@@ -32,9 +35,10 @@ extension Outbox {
     /// The maximum delay, unless a host asks for more; 5 minutes by default.
     public var maximumDelay = Duration.seconds(300)
 
-    /// The maximum size of the outbox on the disk in bytes, including dead letters; 256 MiB by default.
+    /// The maximum size on disk in bytes; 256 MiB by default.
     ///
-    /// A request that does not fit is refused. The journal contains small bodies, which take a third more there.
+    /// It includes dead letters. A request that does not fit is refused. The journal contains small bodies, which take
+    /// a third more there.
     public var maximumBytes: Int64 = 256 << 20
 
     /// Whether a status is a temporary failure.

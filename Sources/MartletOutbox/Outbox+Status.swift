@@ -15,7 +15,7 @@ extension Outbox {
     public internal(set) var bytes: Int64 = 0
     /// Whether this process sends the requests.
     public internal(set) var isSender = false
-    /// The records that could not be read because the disk has damaged them.
+    /// The number of records that the disk has damaged.
     public internal(set) var damaged = 0
 
     static func + (one: Status, other: Status) -> Status {

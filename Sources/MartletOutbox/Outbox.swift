@@ -3,20 +3,20 @@ public import MartletBase
 
 /// A durable queue of requests that outlive the process.
 ///
-/// Once ``submit(_:key:)`` returns, a request survives a crash and a restart. It is sent until a server accepts it or it
-/// becomes a dead letter (``DeadLetter``): possibly more than once, with an `Idempotency-Key`
-/// (draft-ietf-httpapi-idempotency-key-header) by which a server can recognise repetitions. Requests with the same key
+/// Once ``submit(_:key:)`` returns, a request survives a crash and a restart. It is sent until a server accepts it or
+/// it becomes a dead letter (``DeadLetter``). It may be sent more than once, with an `Idempotency-Key`
+/// (draft-ietf-httpapi-idempotency-key-header) by which a server can recognize repetitions. Requests with the same key
 /// are delivered one at a time, in order. A failing host is retried with growing delays.
 ///
-/// Any number of processes can open an outbox in the same folder: each of them can submit, one of them sends, and
-/// another one takes over when that one ends.
+/// Any number of processes can open an outbox in the same folder: each of them can submit, and one of them sends. When
+/// the sender ends, another process takes over.
 ///
 /// ```swift
 /// let outbox = try await client.outbox(at: folder)
 /// try await outbox.submit(.post("/events", body: .json(event)), key: "user-7")
 /// ```
 ///
-/// A released outbox delivers its requests, then stops. `HTTPClient.drain(timeout:)` stops it, too, and the remaining
+/// A released outbox delivers its requests, then stops. `HTTPClient.drain(timeout:)` also stops it, and the remaining
 /// requests wait for the next process.
 public final class Outbox: Sendable {
   private let core: OutboxCore
@@ -81,7 +81,7 @@ public final class Outbox: Sendable {
   /// Waits until nothing is pending; returns early when the task is cancelled, or the outbox has ended.
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
-  /// Ends the outbox, so that another process can send; running deliveries finish.
+  /// Ends the outbox, and lets another process send; running deliveries finish.
   ///
   /// Later submissions throw `.clientClosed`; pending requests wait for the next process.
   ///
@@ -108,7 +108,7 @@ extension Outbox {
     public let attempts: Int
     /// When it was submitted.
     public let submittedAt: Date
-    /// When delivery was given up.
+    /// The time of the last failure.
     public let failedAt: Date
   }
 

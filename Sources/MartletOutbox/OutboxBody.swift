@@ -3,7 +3,7 @@ import MartletBase
 
 /// The body of a submission: a small one in memory, a larger one in its own file.
 ///
-/// The file is locked until the journal mentions it, so that the cleanup can recognise abandoned files. A file that the
+/// The file is locked until the journal mentions it, so the cleanup can recognize abandoned files. A file that the
 /// journal does not mention is removed only by the holder of its lock, after checking that the file still has its name,
 /// which could be another file's by then.
 final class OutboxBody: Sendable {

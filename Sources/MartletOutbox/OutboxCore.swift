@@ -7,8 +7,8 @@ import MartletBase
 ///   messages ─▶ lines ─▶ journal ─▶ changes ─▶ table ─▶ schedule ─▶ requests ─▶ messages
 /// ```
 ///
-/// Only the loop uses the journal and the table. Each round takes all pending messages, so that any number of
-/// submissions need one write and one sync.
+/// Only the loop uses the journal and the table. Each round takes all pending messages, so any number of submissions
+/// need one write and one sync.
 final class OutboxCore: ClientWork {
   enum Message: Sendable {
     case submit(OutboxLine, Promise<Void>)

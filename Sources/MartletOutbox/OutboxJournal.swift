@@ -28,7 +28,7 @@ final class OutboxJournal: Sendable {
     var end: Int64 = 0
     /// The changes that were read but not reported yet; a later failure must not lose them.
     var news = JournalChanges()
-    /// Whether bytes after ``end`` were rejected and could not be cut off yet.
+    /// Whether bytes after ``end`` were rejected and could not be truncated yet.
     var hasRefused = false
 
     mutating func takeNews() -> JournalChanges {
@@ -42,7 +42,7 @@ final class OutboxJournal: Sendable {
   private let calls: ParentFolderCalls
   private let state = Locked(State())
 
-  /// Opens the folder, creates it if it is missing, and syncs its parent, so that its name survives a crash.
+  /// Opens the folder, creates it if necessary, and syncs its parent, so its name survives a crash.
   init(_ folder: URL, calls: ParentFolderCalls = .system) throws(HTTPError) {
     self.folder = DiskFolder.path(folder)
     path = self.folder + "/journal"
@@ -52,7 +52,7 @@ final class OutboxJournal: Sendable {
     guard try DiskFolder.open(self.folder) != nil else {
       throw HTTPError(.fileFailed, "\(DiskCalls.shown(self.folder)) is gone")
     }
-    // Also if another process has created it a moment ago.
+    // Sync the parent even if another process has just created the folder.
     try ParentFolder(of: self.folder, isThere: true, by: calls).sync()
   }
 
@@ -120,7 +120,7 @@ final class OutboxJournal: Sendable {
     return file
   }
 
-  /// Cuts off bytes that were never confirmed.
+  /// Truncates the file after the last confirmed byte.
   private func cut(_ file: OpenFile, _ state: inout State) throws(HTTPError) {
     try file.cut(at: state.end)
     state.hasRefused = false
@@ -202,7 +202,7 @@ final class OutboxJournal: Sendable {
         try file.put(bytes, at: start)
         if isSynced { try file.sync() }
       } catch {
-        // Unconfirmed records must not remain: they are cut off now, or before the next operation.
+        // Unconfirmed records must not remain, so the file is truncated now or before the next operation.
         state.hasRefused = true
         try? cut(file, &state)
         throw error

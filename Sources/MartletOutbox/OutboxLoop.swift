@@ -52,7 +52,7 @@ actor OutboxLoop {
   }
 
   func run() async {
-    // Requests are tasks of the group, so that none outlives the loop.
+    // Requests are tasks of the group, so none outlives the loop.
     await withDiscardingTaskGroup { group in
       if let connectivity = options.connectivity {
         group.addTask { [core] in for await state in connectivity.states { core.post(.network(state)) } }
@@ -73,7 +73,7 @@ actor OutboxLoop {
       }
       group.cancelAll()
     }
-    // Records the outcomes of the last requests, too.
+    // This also records the outcomes of the last requests.
     await take(core.takeMessages())
     lease = nil
     core.end()
@@ -142,12 +142,12 @@ actor OutboxLoop {
     }
   }
 
-  // MARK: What is known
+  // MARK: State
 
   private func take(_ news: OutboxJournal.JournalChanges) {
     if news.isAnew {
       table.forget()
-      // It was the length of another file.
+      // The length belonged to another file.
       compactedLength = 0
     }
     damaged += news.damaged

@@ -27,7 +27,7 @@ struct OutboxTable {
 
   var pending: Int { entries.count - dead }
 
-  // MARK: What the journal says
+  // MARK: Changes from the journal
 
   mutating func apply(_ change: OutboxChange) {
     switch change {
@@ -95,7 +95,7 @@ struct OutboxTable {
     if lanes[key]?.first == entry.id { makeReady(entry) }
   }
 
-  /// Removes a request from the order of its key, so that the next one can start.
+  /// Removes a request from the order of its key; the next one can then start.
   ///
   /// While it is being sent, the next one still waits, even if it was removed.
   private mutating func dequeue(_ entry: OutboxEntry) {

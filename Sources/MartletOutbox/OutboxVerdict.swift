@@ -31,8 +31,8 @@ enum OutboxVerdict: Error, Equatable {
     let failure = Outbox.Failure.error(error.kind, Printable.text(error.message, limit: 500))
     switch error.kind {
     case .clientClosed, .cancelled: self = .stopped
-    // File errors, such as too many open files, may be temporary; a missing file was noticed before. The limits of the
-    // client pass by themselves.
+    // File errors, such as too many open files, may be temporary; a missing file was noticed before. The client's
+    // limits are always temporary.
     case .cannotConnect, .fileFailed, .overloaded, .circuitOpen, .dataBudgetExceeded:
       self = .later(failure, isCounted: false, asked: nil)
     case .timedOut, .connectionLost, .tls:
