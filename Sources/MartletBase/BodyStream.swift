@@ -36,7 +36,7 @@ package final class BodyStream: Sendable {
     var following: [Data] = []
     /// Whether the empty buffer has reserved memory.
     var isReserved = false
-    /// Here, because beside another `Bool` it takes no memory of its own (decision 0053).
+    /// Placed here, because beside another `Bool` it takes no additional memory (decision 0053).
     var isStreamed = false
     var end: End?
     /// The waiting reader; only one of the two is set.
@@ -342,7 +342,7 @@ extension BodyStream.State {
 
   fileprivate var isCollecting: Bool { whole != nil }
 
-  /// Drops unread bytes, so that the loss never looks like an end.
+  /// Drops unread bytes in a way that never looks like the end of the body.
   fileprivate mutating func abandon() {
     switch end {
     case .failed?: break

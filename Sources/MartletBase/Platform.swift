@@ -1,5 +1,5 @@
-// What all files of the library use. On Linux that is not all of Foundation, which would make programs larger by tens of
-// megabytes.
+// The modules that all files of the library use. On Linux, they do not include all of Foundation, which would make
+// programs larger by tens of megabytes.
 #if canImport(Darwin)
   @_exported public import Darwin
   @_exported public import Foundation

@@ -1,7 +1,7 @@
 /// External text on one line of a message or a log.
 ///
-/// Control characters, line separators and invisible or bidirectional format characters are escaped, so that a value
-/// cannot forge a second line or disguise itself.
+/// Control characters, line separators and invisible or bidirectional format characters are escaped. A value can
+/// therefore neither forge a second line nor disguise itself.
 public enum Printable {
   /// The escaped text; if it has more than `limit` Unicode scalars, it is truncated and ends in an ellipsis.
   @inlinable public static func text(_ text: some StringProtocol, limit: Int = 100) -> String {

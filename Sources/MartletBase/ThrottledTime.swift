@@ -2,7 +2,7 @@ import Synchronization
 
 /// The time that a call's transfers have waited for a bandwidth limit.
 ///
-/// A separate object, so that its users need not keep the call.
+/// A separate object, so its users need not keep the call.
 package final class ThrottledTime: Sendable {
   private let microseconds = Atomic<Int64>(0)
 

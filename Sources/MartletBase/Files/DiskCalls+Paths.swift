@@ -83,7 +83,7 @@ extension DiskCalls {
     return Data(bytesNoCopy: memory, count: got, deallocator: .free)
   }
 
-  /// Reads a regular file up to a limit, also through symbolic links; `nil` for other files.
+  /// Reads a regular file up to a limit, even through symbolic links; `nil` for other files.
   public static func contents(_ path: String, upTo limit: Int) throws(Failure) -> Data? {
     guard !path.utf8.contains(0) else { throw Failure(code: ENOENT) }
     // Opening a pipe would block without `O_NONBLOCK`.

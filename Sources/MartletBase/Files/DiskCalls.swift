@@ -62,7 +62,7 @@ public enum DiskCalls {
     martlet_set_times(descriptor, microseconds)
   }
 
-  /// Exchanges two names atomically; returns `false` on failure, also where the system does not support it.
+  /// Exchanges two names atomically; returns `false` on failure or if the system does not support it.
   public static func exchange(
     _ one: UnsafePointer<CChar>, in folder: Int32, with other: UnsafePointer<CChar>, in otherFolder: Int32
   ) -> Bool {
@@ -83,7 +83,7 @@ public enum DiskCalls {
 
   /// Removes a file, or a folder with its contents; follows no symbolic links.
   ///
-  /// Returns 0, also if nothing existed, or the error number.
+  /// Returns 0, even if nothing existed, or the error number.
   @discardableResult
   public static func remove(_ name: UnsafePointer<CChar>, in folder: Int32, depth: Int = 0) -> Int32 {
     if unlinkat(folder, name, 0) == 0 || errno == ENOENT { return 0 }

@@ -39,7 +39,7 @@ public final class DiskFolder<Errors: FileErrors>: Sendable {
 
   /// Creates a folder and its missing parents, for their owner only.
   ///
-  /// With `calls`, the names are synced, so that they survive a crash.
+  /// With `calls`, the names are synced to survive a crash.
   public static func make(_ path: String, syncingBy calls: ParentFolderCalls? = nil) throws(Errors.Failure) {
     if DiskCalls.facts(path) != nil { return }
     let parent = DiskCalls.trimmed(DiskCalls.split(path).folder)

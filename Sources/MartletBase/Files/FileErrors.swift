@@ -1,7 +1,7 @@
 /// Converts failed file operations to the errors that a module throws.
 ///
-/// The types for files have it as a parameter, so that `Martlet` and each product above it throw their own errors, and
-/// convert at one place.
+/// The file types have it as a parameter, so `Martlet` and each product above it throw their own errors, and convert
+/// them in one place.
 public protocol FileErrors: SendableMetatype {
   associatedtype Failure: Error
 

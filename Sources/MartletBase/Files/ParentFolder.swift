@@ -45,7 +45,7 @@ public struct ParentFolder<Errors: FileErrors> {
     }
   }
 
-  /// Syncs the folder, so that its names survive a crash; throws an error if the disk fails or is full.
+  /// Syncs the folder, so its names survive a crash; throws an error if the disk fails or is full.
   public func sync() throws(Errors.Failure) {
     guard let descriptor else { return }
     let code = calls.sync(descriptor.number)

@@ -46,7 +46,7 @@ public enum PrivateFile<Errors: FileErrors> {
     return OpenFile(descriptor: file.descriptor, path: path)
   }
 
-  /// Renames a file, and syncs the new name, so that it survives a crash.
+  /// Renames a file, and syncs the new name to survive a crash.
   public static func rename(_ path: String, to name: String, calls: ParentFolderCalls = .system) throws(Errors.Failure)
   {
     try rename(path, to: name, in: ParentFolder(of: name, by: calls))

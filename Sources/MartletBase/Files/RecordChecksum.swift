@@ -28,7 +28,7 @@ public struct RecordChecksum: Sendable {
     }
     guard let base = bytes.baseAddress else { return }
     var state = state
-    // Four words at a time: optimised builds are limited by the multiplications, others by the loop.
+    // Four words at a time: optimized builds are limited by the multiplications, others by the loop.
     while place &+ 32 <= bytes.count {
       state = Self.mix(state, UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
       state = Self.mix(state, UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place &+ 8, as: UInt64.self)))

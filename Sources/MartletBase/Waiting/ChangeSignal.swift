@@ -55,7 +55,7 @@ public final class ChangeSignal: Sendable {
     }
   }
 
-  /// Waits until there is a change after `version`, or a limit has passed.
+  /// Waits until there is a change after `version`, but no longer than `limit`.
   public func wait(after version: Int, orFor limit: Duration?, _ timeline: Timeline) async throws {
     guard let limit else { return await wait(after: version) }
     try await race([{ await self.wait(after: version) }, { try await timeline.watch(limit) }])

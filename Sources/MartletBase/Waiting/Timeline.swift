@@ -8,7 +8,7 @@
 
 /// A clock that counts from its creation, such as a client's.
 ///
-/// The type opens `any Clock<Duration>` once, so that other code need not handle instants of an unknown type.
+/// The type opens `any Clock<Duration>` once, so other code need not handle instants of an unknown type.
 public struct Timeline: Sendable {
   /// The time since the start.
   public let now: @Sendable () -> Duration
