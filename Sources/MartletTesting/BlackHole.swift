@@ -14,7 +14,9 @@ public final class BlackHole: Sendable {
 
   private let sockets: Locked<[Int32]>
 
-  /// Opens the listener and fills its queue, which takes a fraction of a second.
+  /// Opens the listener and fills its queue.
+  ///
+  /// This takes a fraction of a second.
   ///
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public convenience init() throws { try self.init(port: 0, host: 1) }
@@ -33,7 +35,7 @@ public final class BlackHole: Sendable {
         poller.wait(milliseconds: 50)
         guard poller.readiness(at: 0) == nil else { continue }
         // On a busy machine a successful attempt may also take a while. An attempt is certain to be waiting only if
-        // another one succeeds meanwhile.
+        // another one succeeds in the meantime.
         poller.removeAll()
         for socket in opened.dropFirst() { poller.add(socket, reads: false, writes: true) }
         poller.wait(milliseconds: 50)

@@ -1,7 +1,9 @@
 import MartletBase
 import Martlet
 
-/// Records the events of a handle, a monitor or callbacks, and waits for them.
+/// Records events, and waits for them.
+///
+/// The events may be those of a handle, a monitor or callbacks.
 ///
 /// ```swift
 /// let events = EventRecorder<String>()

@@ -1,8 +1,8 @@
 /// How a ``MockServer`` treats one connection, apart from its responses.
 ///
-/// A server asks ``MockServer/Options/onConnect`` for a plan for each connection that it accepts.
+/// A server calls ``MockServer/Options/onConnect`` for each connection that it accepts.
 @nonexhaustive public enum ConnectionPlan: Sendable {
-  /// Reads requests and answers them.
+  /// Reads requests and responds to them.
   case serve
   /// Closes in order (FIN) right after accepting.
   case closeAtOnce
@@ -10,13 +10,19 @@
   case resetAtOnce
   /// Accepts and never reads; the connection ends when the client or the server ends it.
   case acceptAndStall
-  /// Closes after this many responses without announcing it, like a server with an idle limit.
+  /// Closes after this many responses without announcing it.
+  ///
+  /// Servers with an idle limit behave like that.
   case closeAfter(requests: Int)
-  /// Serves, and closes in order this long after accepting, even in the middle of a response.
+  /// Serves, and closes in order this long after accepting.
+  ///
+  /// It closes even in the middle of a response.
   case delayedClose(after: Duration)
   /// Serves, and closes in order after this long without a request.
   case closeWhenIdle(for: Duration)
-  /// Serves, and receives at most this many bytes at a time, with a pause after each read.
+  /// Serves, and reads slowly.
+  ///
+  /// It receives at most this many bytes at a time, with a pause after each read.
   case slowReading(bytes: Int, every: Duration)
   /// Plays these steps before reading anything, then serves.
   ///

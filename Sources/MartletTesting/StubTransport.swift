@@ -2,13 +2,14 @@ import MartletBase
 public import Foundation
 public import Martlet
 
-/// A transport that responds from a closure, without a network, and records requests.
+/// A transport that responds from a closure, and records requests.
 ///
-/// In the closure and in ``requests``, `HTTPRequest.query` has all items of the URL's query, decoded like
-/// `Query.init(parsing:)`, and the target has none. `HTTPRequest.url` has the query as it is sent.
+/// It uses no network. In the closure and in ``requests``, `HTTPRequest.query` contains all items of the URL's query,
+/// decoded like `Query.init(parsing:)`, and the target contains none. `HTTPRequest.url` contains the query as it is
+/// sent.
 ///
-/// A body that is a stream is read to its end first: the closure and ``requests`` have its bytes, as `HTTPBody.data`.
-/// More than 64 MiB fail the request. `HTTPRequest.bodyData(upTo:)` reads the body of any request.
+/// The body of a streamed request is read to its end first: the closure and ``requests`` receive its bytes, as
+/// `HTTPBody.data`. More than 64 MiB fail the request. `HTTPRequest.bodyData(upTo:)` reads the body of any request.
 ///
 /// ```swift
 /// let transport = StubTransport { request in
@@ -30,7 +31,7 @@ public final class StubTransport: Transport {
     self.responder = { request, _ in try await responder(request) }
   }
 
-  /// Creates a transport that responds from a closure with access to the context.
+  /// Creates a transport with a closure that receives the context.
   ///
   /// - Parameter responder: Receives the request as it would be sent, and the context of its exchange.
   public init(withContext responder: @escaping Responder) { self.responder = responder }

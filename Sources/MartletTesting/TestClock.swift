@@ -3,7 +3,7 @@ import Martlet
 
 /// A clock that advances only by sleeps or by hand.
 ///
-/// By default the clock advances by itself: a sleeping task is resumed at once, and the time moves to its deadline.
+/// By default, sleeps advance the clock: a sleeping task is resumed at once, and the time moves to its deadline.
 /// Waits between retries then cost no real time, and can be checked exactly:
 ///
 /// ```swift
@@ -36,7 +36,9 @@ public final class TestClock: Clock, Sendable {
 
   /// How the time advances.
   @nonexhaustive public enum Advancing: Sendable {
-    /// Every sleep up to the limit of the clock advances the time as soon as it begins.
+    /// Every sleep advances the time as soon as it begins.
+    ///
+    /// The clock's limit excludes long sleeps.
     case automatically
     /// Only ``TestClock/advance(by:)`` advances the time.
     case manually
@@ -51,9 +53,9 @@ public final class TestClock: Clock, Sendable {
   ///
   /// - Parameters:
   ///   - advancing: How the time advances; by default with every sleep.
-  ///   - automaticLimit: The longest sleep that advances the time by itself; 60 seconds by default. A longer one, such
-  ///     as the deadline of a whole call, must not overtake the work that it limits: it ends when other sleeps or
-  ///     ``advance(by:)`` carry the time past it.
+  ///   - automaticLimit: The longest sleep that advances the time; 60 seconds by default. A longer one, such as the
+  ///     deadline of a whole call, must not overtake the work that it limits: it ends when other sleeps or
+  ///     ``advance(by:)`` move the time past it.
   public init(advancing: Advancing = .automatically, automaticLimit: Swift.Duration = .seconds(60)) {
     self.advancing = advancing
     self.automaticLimit = automaticLimit
@@ -78,8 +80,8 @@ public final class TestClock: Clock, Sendable {
   ///
   /// - Parameters:
   ///   - deadline: When to resume; a deadline that is not in the future returns at once.
-  ///   - tolerance: Any value marks the sleep as a time limit, which does not advance the time by itself. The clock
-  ///     itself is exact.
+  ///   - tolerance: Any value marks the sleep as a time limit, which does not advance the time. The clock itself is
+  ///     exact.
   /// - Throws: `CancellationError` as soon as the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Swift.Duration? = nil) async throws {
     try Task.checkCancellation()
@@ -94,10 +96,10 @@ public final class TestClock: Clock, Sendable {
     }
   }
 
-  /// Advances the time and resumes the tasks whose deadlines it reaches, in deadline order.
+  /// Advances the time, and resumes the tasks that are due.
   ///
-  /// Works in both modes. The tasks continue after the call, when the time has moved all the way; a task that then
-  /// sleeps again counts from there.
+  /// Tasks are resumed in the order of their deadlines. Works in both modes. The tasks continue after the call, when
+  /// the time has moved all the way; a task that then sleeps again counts from there.
   ///
   /// - Parameter duration: The duration to advance by; not negative.
   public func advance(by duration: Swift.Duration) {
@@ -146,7 +148,7 @@ public final class TestClock: Clock, Sendable {
     }
   }
 
-  /// Ends the sleeps that advance the time by themselves, until none is left.
+  /// Ends the sleeps that advance the time, until none is left.
   private func drive() async {
     while true {
       await letOthersSleep()

@@ -1,4 +1,4 @@
-/// The sleepers of a ``TestClock``; does no locking and no resuming.
+/// The sleepers of a ``TestClock``; neither locks nor resumes.
 struct TestClockState {
   typealias Continuation = CheckedContinuation<Void, any Error>
 

@@ -2,7 +2,7 @@ public import Martlet
 import MartletHAR
 
 extension Cassette {
-  /// What must be equal in a request and an entry.
+  /// The parts of a request that must equal those of an entry.
   ///
   /// ```swift
   /// let cassette = Cassette(file, matching: .standard.ignoring(queryItems: ["timestamp"]))
@@ -40,7 +40,7 @@ extension Cassette {
       return copy
     }
 
-    /// What is compared.
+    /// Returns the compared parts of a key.
     func reduced(_ key: HARKey) -> HARKey {
       var key = key
       if !comparesOrigin { key.origin = "" }
@@ -49,9 +49,9 @@ extension Cassette {
       return key
     }
 
-    /// How two requests differ, in words; fewer words are nearer.
+    /// Describes how two requests differ; a smaller weight means a smaller difference.
     ///
-    /// The words are made for the nearest entry only: each entry of a file is compared.
+    /// The text is created only for the nearest entry, because each entry of a file is compared.
     static func difference(_ asked: HARKey, _ found: HARKey) -> (weight: Int, text: () -> String) {
       var (weight, texts) = (0, [() -> String]())
       func record(_ isEqual: Bool, _ cost: Int, _ text: @autoclosure @escaping () -> String) {
@@ -98,9 +98,9 @@ extension Cassette {
     }
   }
 
-  /// What happens to a replayed response.
+  /// A fault in a replayed response.
   @nonexhaustive public enum Fault: Sendable {
-    /// The head arrives this much later.
+    /// The head arrives later by this duration.
     case delay(Duration)
     /// The body ends with `HTTPError.Kind.connectionLost` after a number of bytes.
     case cut(after: Int)

@@ -3,34 +3,34 @@ public import Foundation
 public import Martlet
 import MartletHAR
 
-/// A transport that replays recorded exchanges, and records those that are missing.
+/// A transport that replays recorded exchanges and records missing ones.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.transport = Cassette(file) }
 /// ```
 ///
-/// The file is a HAR file (HTTP Archive 1.2), recorded by a cassette or by a browser. A request gets the response of the
-/// first entry with the same method, URL and body that has not been used yet; ``Matching`` changes what is compared.
-/// Redirects and retries are exchanges of their own. A request without an entry fails with
-/// `HTTPError.Kind.unsupported`, and the error names the nearest entry and what differs.
+/// The file is a HAR file (HTTP Archive 1.2), recorded by a cassette or by a browser. A request gets the response of
+/// the first unused entry with the same method, URL and body; ``Matching`` changes the compared parts. Each redirect
+/// and each retry is a separate exchange. A request without an entry fails with `HTTPError.Kind.unsupported`, and the
+/// error names the nearest entry and the differences.
 ///
 /// Secrets are masked before anything is written, by the rules of `Redaction`: credentials, cookies, form fields, JSON
-/// members and parts of XML with telling names, and parts of URLs. A replayed response has the mask. Requests are compared
-/// with their secrets masked, so that a recorded test runs with other credentials, or with none. A response that is not
-/// text is recorded as it is, and so is a compressed one with decompression off; look at what you commit. Text in which
-/// secrets could not be masked, such as HTML with telling names, is not recorded.
+/// members and parts of XML with telling names, and parts of URLs. A replayed response contains the masks. Requests are
+/// compared with their secrets masked, so a recorded test runs with other credentials, or with none. A response that is
+/// not text is recorded unchanged, and so is a compressed response with decompression off; check what you commit. Text
+/// in which secrets could not be masked, such as HTML with telling names, is not recorded.
 ///
-/// Requests that differ only in a secret are the same for a cassette: send them one after the other. A body is recorded
-/// when it has been read to its end, and is in memory until then.
+/// A cassette cannot distinguish requests that differ only in a secret, so send them one after the other. A body is
+/// recorded when it has been read to its end, and stays in memory until then.
 ///
-/// A response body of more than 64 KiB is in a file of its own, in a folder beside the cassette. Clients may share a
-/// cassette. The cassettes of a process may record in one file, and so may processes with ``Mode/recordMissing``: each
-/// keeps the entries of the others.
+/// A response body of more than 64 KiB is stored in a separate file, in a folder beside the cassette. Clients may share
+/// a cassette. The cassettes of a process may record in one file, and so may processes with ``Mode/recordMissing``:
+/// each keeps the entries of the others.
 ///
-/// The first request reads the whole file, which may have up to 256 MiB. That takes time in proportion to its size; neither a
-/// time limit nor a cancellation ends it.
+/// The first request reads the whole file, which may have up to 256 MiB. That takes time in proportion to the size;
+/// neither a time limit nor a cancellation ends it.
 public final class Cassette: Transport {
-  /// When to record.
+  /// The rule for when to record.
   @nonexhaustive public enum Mode: String, Sendable, Hashable {
     /// Never: a request without an entry fails, and nothing is sent.
     case replay
@@ -46,28 +46,30 @@ public final class Cassette: Transport {
     public static var automatic: Mode { of(ProcessInfo.processInfo.environment) }
 
     package static func of(_ environment: [String: String]) -> Mode {
-      // A misspelt mode must not send anything.
+      // A misspelled mode must not send anything.
       if let mode = environment["MARTLET_CASSETTES"] { return Mode(rawValue: mode) ?? .replay }
       return environment["CI"].map { $0.isEmpty || $0 == "false" } ?? true ? .recordMissing : .replay
     }
   }
 
-  /// How long a replayed response takes.
+  /// The time that a replayed response takes.
   @nonexhaustive public enum Pacing: Sendable {
     /// No time.
     case immediate
-    /// As long as it took: the head arrives after the recorded time, and the body in pieces.
+    /// As long as recorded: the head arrives after the recorded time, and the body in several chunks.
     ///
     /// With a ``TestClock`` it takes no real time.
     case recorded(any Clock<Duration>)
   }
 
-  /// The cassette of the running test, set by the trait `.cassette(_:)` of MartletTestTraits.
+  /// The cassette of the running test.
+  ///
+  /// The trait `.cassette(_:)` of MartletTestTraits sets it.
   @TaskLocal public static var current: Cassette?
 
   /// The file.
   public let file: URL
-  /// When to record.
+  /// The rule for when to record.
   public let mode: Mode
   let matching: Matching
   let pacing: Pacing
@@ -79,10 +81,11 @@ public final class Cassette: Transport {
   ///
   /// - Parameters:
   ///   - file: The HAR file.
-  ///   - mode: When to record; by default ``Mode/automatic``.
-  ///   - matching: What must be equal; by default method, URL and body.
-  ///   - pacing: How long replayed responses take; by default no time.
-  ///   - redaction: What to mask; by default what the client masks in logs. `Redaction.strict` leaves nothing to replay.
+  ///   - mode: The rule for when to record; by default ``Mode/automatic``.
+  ///   - matching: The parts of a request that must be equal; by default method, URL and body.
+  ///   - pacing: The time that replayed responses take; by default none.
+  ///   - redaction: The secrets to mask; by default those that the client masks in logs. `Redaction.strict` leaves
+  ///     nothing to replay.
   ///   - transport: The transport that sends requests to record them; by default that of clients.
   public init(
     _ file: URL, mode: Mode = .automatic, matching: Matching = .standard, pacing: Pacing = .immediate,
@@ -97,7 +100,7 @@ public final class Cassette: Transport {
     state = Locked(CassetteTape(file, mode, matching))
   }
 
-  /// The number of entries, including those that were recorded.
+  /// The number of entries, including recorded ones.
   public var entryCount: Int { state.withLock { $0.entryCount } }
 
   /// The entries that no request has used, as `GET https://…`.
@@ -108,7 +111,7 @@ public final class Cassette: Transport {
   /// The exchanges so far, replayed and recorded ones, as a HAR file.
   public var transcript: Data { state.withLock { $0.transcript } }
 
-  /// Lays a fault over the replayed responses.
+  /// Adds a fault to replayed responses.
   ///
   /// - Parameters:
   ///   - fault: The fault.
@@ -126,7 +129,7 @@ public final class Cassette: Transport {
     try await CassettePlayer(cassette: self, live: live).send(request, context: context)
   }
 
-  /// Decides about a request.
+  /// Returns the step for a request.
   func next(_ key: HARKey, _ redaction: Redaction) throws(HTTPError) -> CassetteTape.Step {
     try state.withLock { tape throws(HTTPError) in try tape.next(key, redaction) }
   }
@@ -146,7 +149,8 @@ public final class Cassette: Transport {
 
 /// The cassette of the running test, as a transport.
 ///
-/// A client that is made before the test, such as a static one, uses the cassette of the test that sends.
+/// A client that was created before the test, such as a static one, uses the cassette of the test that sends the
+/// request.
 public struct CurrentCassette: Transport {
   public func prepared(for settings: TransportSettings) -> any Transport {
     BoundCassette(settings: settings, captured: Cassette.current)
@@ -165,7 +169,7 @@ private final class BoundCassette: Transport {
   }
 
   private let settings: TransportSettings
-  /// The cassette at the time when the client was made, for tasks that do not belong to the test.
+  /// The cassette at the time when the client was created, for tasks that do not belong to the test.
   private let captured: Cassette?
   private let players = Locked<[ObjectIdentifier: any Transport]>([:])
 
@@ -173,7 +177,7 @@ private final class BoundCassette: Transport {
 
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
     guard let cassette = Cassette.current ?? captured else { throw Self.missing }
-    // It keeps its cassette, whose identifier thus remains its own.
+    // The player keeps its cassette, so the identifier stays unique.
     let player = players.withLock { players in
       let player = players[ObjectIdentifier(cassette)] ?? cassette.prepared(for: settings)
       players[ObjectIdentifier(cassette)] = player

@@ -3,10 +3,11 @@ import Foundation
 import Martlet
 import MartletHAR
 
-/// The files in which this process records: cassettes of one file, such as those of the cases of a test, add to each
-/// other.
+/// The files in which this process records.
+///
+/// Cassettes with the same file, such as those of the cases of a test, extend each other.
 enum CassetteArchives {
-  /// The size of bodies that have files of their own.
+  /// The maximum size of bodies that are stored in the archive itself.
   private static let maximumBodyBytes = 64 << 10
 
   private struct Archive {
@@ -27,7 +28,7 @@ enum CassetteArchives {
     return file
   }
 
-  /// The entries with which a cassette begins.
+  /// Returns the initial entries of a cassette.
   static func open(_ file: URL, _ mode: Cassette.Mode) throws(HTTPError) -> HARFile {
     let path = path(of: file)
     guard mode != .recordAll else {
@@ -55,16 +56,17 @@ enum CassetteArchives {
     }
     if mode == .recordMissing {
       archives.withLock { archives in
-        // What another cassette of this process has recorded is in the file, too.
+        // The file also contains the entries recorded by other cassettes of this process.
         archives[path] = Archive(file: read, isAnew: archives[path]?.isAnew ?? false, mark: mark)
       }
     }
     return read
   }
 
-  /// Adds an entry; returns it as it is in the file.
+  /// Adds an entry; returns it as stored in the file.
   ///
-  /// Keeps the entries that other processes have added. A new recording has none of them, so it fails instead.
+  /// Keeps the entries that other processes have added. With a new recording it fails instead, because the recording
+  /// lacks those entries.
   static func add(_ entry: HAREntry, to file: URL) throws(HTTPError) -> HAREntry {
     let path = path(of: file)
     do {
@@ -105,7 +107,7 @@ enum CassetteArchives {
     }
   }
 
-  /// Writes a body into a file of its own, whose name is its digest.
+  /// Writes a body into a separate file named after its digest.
   private static func writeOut(_ body: HAREntry.Body, beside file: URL) throws -> HAREntry.Body {
     let data: Data
     switch body.content {

@@ -6,9 +6,9 @@ import Synchronization
 
 /// A cassette with the transport of one client.
 struct CassettePlayer: Transport {
-  /// The number of pieces in which the recorded pacing delivers a body.
+  /// The number of chunks in which the recorded pacing delivers a body.
   private static let pieces = 8
-  /// The fields that describe the connection or a coding that is gone (RFC 9110 §7.6.1).
+  /// The fields that describe the connection or a coding that has been removed (RFC 9110 §7.6.1).
   private static let framing = ["Connection", "Keep-Alive", "Transfer-Encoding"]
 
   let cassette: Cassette
@@ -90,10 +90,10 @@ struct CassettePlayer: Transport {
     var headers = entry.response.headers
     for field in Self.framing { headers.remove(field) }
     if cassette.isForeign {
-      // Decoded, with the fields of the coded one.
+      // The body is decoded, but the fields are those of the encoded body.
       headers.remove("Content-Encoding")
       if case .text? = entry.response.body?.content, let type = headers["Content-Type"], type.contains("charset=") {
-        // And in UTF-8.
+        // The text is now in UTF-8.
         headers["Content-Type"] = type.split(separator: ";").first.map { "\($0); charset=utf-8" }
       }
     }
@@ -160,7 +160,7 @@ struct CassettePlayer: Transport {
         recording: request, body, head, data, startedAt: date, timings: timings, redaction)
       try cassette.record(entry, redaction)
     }
-    // Nobody reads a body that cannot be there.
+    // These responses never have a body, so record them now.
     if request.method == .head || head.status == .noContent || head.status == .notModified {
       try keep(Data())
       return response
@@ -176,7 +176,7 @@ struct CassettePlayer: Transport {
         kept.withLock { $0 += piece }
         return piece
       }
-      // Read to its end a second time.
+      // The body may be read to its end twice.
       guard !isRecorded.exchange(true, ordering: .relaxed) else { return nil }
       try keep(kept.withLock { $0 })
       return nil

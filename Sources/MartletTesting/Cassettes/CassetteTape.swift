@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import MartletHAR
 
-/// The entries of a cassette, and which of them were used.
+/// The entries of a cassette, and the numbers of the used ones.
 struct CassetteTape {
   enum Step {
     case replay(HAREntry, number: Int, [Cassette.Fault])
@@ -31,7 +31,7 @@ struct CassetteTape {
 
   var entryCount: Int { archive.entries.count }
 
-  /// The entries that were not used; all of them before the first request.
+  /// The unused entries; all of them before the first request.
   mutating func unused() -> [String] {
     try? load(.standard)
     return archive.entries.indices.filter { !used.contains($0) }.map { place in
@@ -48,7 +48,7 @@ struct CassetteTape {
     try load(redaction)
     let key = matching.reduced(asked)
     if mode != .recordAll {
-      // One that ends the request leaves the others for later ones.
+      // A fault that ends the request leaves the other faults for later requests.
       let laid = faults.indices.filter { faults[$0].count > 0 && faults[$0].path ?? asked.path == asked.path }
       for place in laid {
         switch faults[place].fault {
@@ -85,12 +85,12 @@ struct CassetteTape {
     return HTTPError(.unsupported, "\(what); the nearest is entry \(place + 1), where \(difference.text())\(cure)")
   }
 
-  /// Reads the file with the first request; what is recorded by then is shared by all cassettes of a file.
+  /// Reads the file with the first request; entries recorded before are shared by all cassettes of the file.
   private mutating func load(_ redaction: Redaction) throws(HTTPError) {
     guard !isLoaded else { return }
     archive = try CassetteArchives.open(file, mode)
     keys = archive.entries.map { matching.reduced(HARKey($0, headers: matching.headers, redaction)) }
-    // A stored response of another recording, of which nothing was recorded.
+    // These entries are stored responses of another recording without their bodies.
     used = Set(
       archive.entries.indices.filter { archive.entries[$0].isFromCache && archive.entries[$0].response.body == nil })
     for number in keys.indices.reversed() where !used.contains(number) {
@@ -126,7 +126,7 @@ struct CassetteTape {
       do throws(SharedFile.Problem) {
         return try SharedFile.contents(of: name, inFolder: folder, limit: HARFile.maximumBytes)
       } catch {
-        // A file that somebody else made could name any file.
+        // A file from another author could name any file.
         switch error {
         case .outside: throw problem("names a file outside of its folder for its body: '\(name)'")
         case .link: throw problem("names a file behind a symbolic link for its body: '\(name)'")

@@ -6,8 +6,8 @@ import MartletHAR
 extension HAREntry {
   /// Creates the entry of an exchange to replay, with its secrets masked.
   ///
-  /// A body of the request in which secrets could not be masked is recorded as its digest, so that the request can be
-  /// recognized. That of the response is recorded as it is if it is not text, unless the redaction masks all bodies.
+  /// A request body in which secrets could not be masked is recorded as its digest, so the request can be recognized. A
+  /// response body that is not text is recorded unchanged, unless the redaction masks all bodies.
   init(
     recording request: HTTPRequest, _ sent: Data?, _ response: StreamedResponse, _ received: Data, startedAt: Date,
     timings: Timings, _ redaction: Redaction
@@ -27,7 +27,7 @@ extension HAREntry {
 }
 
 extension HAREntry.Request {
-  /// Creates a request with its secrets masked, and with the digest of a body in which that is impossible.
+  /// Creates a request with its secrets masked; a body that cannot be masked is replaced by its digest.
   fileprivate init(recording request: HTTPRequest, _ sent: Data?, _ redaction: Redaction) {
     self.init(request, body: sent, redaction: redaction)
     guard let sent, !sent.isEmpty, body?.content == HAREntry.Body.Content.none else { return }
@@ -35,7 +35,7 @@ extension HAREntry.Request {
   }
 }
 
-/// What makes a request recognizable among entries, with secrets masked.
+/// The parts of a request that identify it among entries, with secrets masked.
 struct HARKey: Sendable, Hashable {
   enum Body: Sendable, Hashable {
     case none
@@ -47,10 +47,10 @@ struct HARKey: Sendable, Hashable {
 
     var comment: String? { if case .digest(let digest) = self { Self.prefix + digest } else { nil } }
 
-    /// The digest of bytes, as if the boundary of their parts, which is random, were always the same.
+    /// The digest of bytes, with the random boundary of multipart bodies replaced by a constant.
     static func digest(of data: Data, _ type: String?) -> Body {
       let boundary = type.flatMap { MediaType($0) }?.parameter("boundary").flatMap {
-        // Replacing any other one could enlarge the data many times.
+        // Replacing an invalid boundary could enlarge the data many times.
         MultipartSyntax.problem(ofBoundary: $0) == nil ? $0 : nil
       }
       let octets = boundary.map { data.replacing(Data($0.utf8), with: Data("boundary".utf8)) } ?? data
@@ -100,7 +100,7 @@ struct HARKey: Sendable, Hashable {
 
   private init(_ request: HAREntry.Request, _ names: [String], _ redaction: Redaction) {
     method = request.method
-    // A file of another program contains secrets.
+    // A file of another program may contain unmasked secrets.
     let masked = HAREntry.Request(
       HTTPRequest(HTTPMethod(method), RequestTarget(request.url), headers: names.isEmpty ? [:] : request.headers),
       body: nil, redaction: redaction)

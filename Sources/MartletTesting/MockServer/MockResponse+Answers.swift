@@ -42,7 +42,7 @@ extension MockResponse {
     MockResponse(steps: thenClose ? [.text(text), .cut] : [.text(text)])
   }
 
-  /// 200 in chunks, with trailer fields after the last chunk (RFC 9112 §7.1).
+  /// 200 in chunks, with trailer fields (RFC 9112 §7.1).
   public static func chunked(
     _ chunks: [String], headers: KeyValuePairs<String, String> = [:], trailers: KeyValuePairs<String, String> = [:]
   ) -> MockResponse {
@@ -77,18 +77,20 @@ extension MockResponse {
   /// No response: the connection stays open until the client or the server closes it.
   public static var hang: MockResponse { MockResponse(steps: [.hang]) }
 
-  /// Echoes the body and its `Content-Type`, the method in `X-Method` and the target in `X-Target`.
+  /// Echoes the body and its `Content-Type`.
   ///
-  /// Usable as a responder: `MockServer(answering: MockResponse.echo)`.
+  /// The method is in `X-Method`, the target in `X-Target`. Usable as a responder: `MockServer(answering:
+  /// MockResponse.echo)`.
   @Sendable public static func echo(_ request: RecordedRequest) -> MockResponse {
     var fields = [Field("X-Method", request.method), Field("X-Target", request.target)]
     fields.addContentType(request.header("Content-Type") ?? "application/octet-stream")
     return MockResponse(steps: [.message(Message(status: 200, headers: fields, body: .data(request.body)))])
   }
 
-  /// 200 at once, then each chunk of the request body as soon as it arrives.
+  /// 200 at once, then each chunk of the request body.
   ///
-  /// For clients that send and receive at the same time; ``echo(_:)`` responds when the body is complete.
+  /// Chunks are echoed as soon as they arrive. For clients that send and receive at the same time; ``echo(_:)``
+  /// responds when the body is complete.
   public static var echoWhileReading: MockResponse {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     return steps([.text(head), .echoChunks]).withoutReadingBody()

@@ -27,13 +27,16 @@ public struct MockResponse: Sendable {
     case text(String)
     /// Waits.
     case delay(Duration)
-    /// Sends bytes in small chunks, the first at once, with a pause between them.
+    /// Sends bytes in small chunks with pauses between them.
+    ///
+    /// The first chunk is sent at once.
     case drip(Data, chunk: Int, every: Duration)
     /// Sends the same bytes `count` times, without holding them all in memory.
     case repeating(Data, count: Int)
-    /// Sends each chunk of the request body back as soon as it arrives, then the last chunk.
+    /// Echoes each chunk of the request body as it arrives.
     ///
-    /// For responses that do not wait for the body; see ``MockResponse/echoWhileReading``.
+    /// The last chunk follows at the end. For responses that do not wait for the body; see
+    /// ``MockResponse/echoWhileReading``.
     case echoChunks
     /// Closes the connection in order (FIN); later steps are not played.
     case cut
@@ -43,7 +46,9 @@ public struct MockResponse: Sendable {
     ///
     /// The close counts in ``MockServer/disconnects``; later steps are not played.
     case hang
-    /// Waits until the client closes, which then does not count as a disconnect.
+    /// Waits until the client closes.
+    ///
+    /// The close does not count as a disconnect.
     case waitForClose
   }
 
@@ -79,7 +84,7 @@ public struct MockResponse: Sendable {
 
   /// The steps, in order.
   public var steps: [Step]
-  /// Whether the request body is read to its end before the first step.
+  /// Whether the body is read before the first step.
   ///
   /// The default is true. With false, the response begins after the head, and the body is read during and after it. A
   /// client that waits for `100 Continue` does not get it, and its connection is closed after the response. A server

@@ -2,7 +2,7 @@ import MartletBase
 import Martlet
 
 extension MockServer {
-  /// The requests so far, in the order in which their heads were read.
+  /// The requests so far, in the order of their heads.
   ///
   /// A body is filled in once it has arrived; see ``RecordedRequest/isComplete``.
   public var requests: [RecordedRequest] { core.journal.withLock { $0.requests } }

@@ -23,7 +23,7 @@ public final class MockServer: Sendable {
     ///
     /// The default is 64 MiB.
     public var maximumKeptBodyBytes: Int
-    /// Whether `Expect: 100-continue` is answered with `100 Continue` before the body is read.
+    /// Whether the server sends `100 Continue` for `Expect: 100-continue` before it reads the body.
     ///
     /// The default is true (RFC 9110 §10.1.1).
     public var sendsContinue: Bool
@@ -31,10 +31,10 @@ public final class MockServer: Sendable {
     ///
     /// The default serves. The closure runs on the thread of the server and must not block.
     public var onConnect: @Sendable (Int) -> ConnectionPlan
-    /// Returns a response to send as soon as the head is read, if any.
+    /// Returns an early response to a head, if any.
     ///
-    /// With `nil` the server reads the body and responds as usual. The default is no closure. It runs on the thread of
-    /// the server and must not block.
+    /// It is sent as soon as the head is read. With `nil`, the server reads the body and responds as usual. By default,
+    /// there is no closure. It runs on the server's thread and must not block.
     public var earlyAnswer: (@Sendable (RecordedRequest) -> MockResponse?)?
 
     /// Creates options.
@@ -53,7 +53,7 @@ public final class MockServer: Sendable {
     }
   }
 
-  /// The port the server listens on.
+  /// The port on which the server listens.
   public let port: Int
   let core: ServerCore
 
@@ -112,7 +112,9 @@ public final class MockServer: Sendable {
     try self.init(options: options, responder: .fixed(fixed))
   }
 
-  /// Creates a server that sends the n-th response to the n-th request, on any connection.
+  /// Creates a server that sends its responses in order.
+  ///
+  /// The n-th request gets the n-th response, on any connection.
   ///
   /// - Parameters:
   ///   - script: The responses, at least one; the last repeats.
@@ -136,16 +138,19 @@ public final class MockServer: Sendable {
     try self.init(options: options, responder: .connections(scripts))
   }
 
-  /// The URL of the server, `http://127.0.0.1:` and the port, without a trailing slash.
+  /// The URL of the server, without a trailing slash.
+  ///
+  /// It is `http://127.0.0.1:` and the port.
   public var url: String { "http://127.0.0.1:\(port)" }
 
   /// The URL of a path on the server; a missing leading slash is added.
   public func url(_ path: String) -> String { path.hasPrefix("/") ? url + path : url + "/" + path }
 
-  /// Closes the listener and all connections, cancels the responder's tasks and ends the thread.
+  /// Stops the server.
   ///
-  /// Returns when that is done, after at most one second; new connections are then refused. Calling it again does
-  /// nothing. The records stay readable.
+  /// Closes the listener and all connections, cancels the responder's tasks and ends the thread. Returns when that is
+  /// done, after at most one second; new connections are then refused. Calling it again does nothing. The records stay
+  /// readable.
   public func stop() {
     core.stop()
     // A responder may stop its server. The loop then ends after this turn.
@@ -155,8 +160,8 @@ public final class MockServer: Sendable {
 
   /// Returns a free port, where connecting is refused.
   ///
-  /// The system never assigns this port by itself, to a server or to a connection, so it stays free unless a program
-  /// requests its number.
+  /// The system never assigns this port to a server or a connection, so it stays free unless a program requests its
+  /// number.
   ///
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public static func refusedPort() throws -> Int {
@@ -174,6 +179,6 @@ public final class MockServer: Sendable {
 
   /// Below the ports that Linux (32768 and up) and Apple's systems (49152 and up) assign.
   private static let unclaimedPorts = 12_000..<32_000
-  /// A random start, so that two processes use different ports.
+  /// The start is random, so two processes use different ports.
   private static let nextPort = Atomic(UInt.random(in: 0..<20_000))
 }

@@ -3,7 +3,7 @@ public import Foundation
 
 /// A request as a ``MockServer`` received it.
 ///
-/// Nothing is normalised: names keep their case, fields their order, and ``rawHead`` has the exact bytes.
+/// Nothing is normalized: names keep their case, fields their order, and ``rawHead`` contains the exact bytes.
 public struct RecordedRequest: Sendable {
   /// One header or trailer field.
   public struct Field: Sendable, Hashable {
@@ -21,13 +21,13 @@ public struct RecordedRequest: Sendable {
 
   /// The method, such as `GET`.
   public let method: String
-  /// The request target as it stands in the request line (RFC 9112 §3.2).
+  /// The request target as in the request line (RFC 9112 §3.2).
   public let target: String
   /// The version, such as `HTTP/1.1`.
   public let httpVersion: String
   /// The header fields in the order of arrival.
   public let headers: [Field]
-  /// The exact bytes of the head, with the empty line that ends it.
+  /// The exact bytes of the head, including the empty line.
   public let rawHead: Data
   /// The number of the connection, from 0 in the order of accepting.
   public let connection: Int
@@ -45,10 +45,10 @@ public struct RecordedRequest: Sendable {
   public internal(set) var bodyLength = 0
   /// The trailer fields after a chunked body.
   public internal(set) var trailers: [Field] = []
-  /// Whether the whole body arrived.
+  /// Whether the whole body has arrived.
   public internal(set) var isComplete = false
 
-  /// The target up to `?`, without the scheme and authority of an absolute form.
+  /// The target up to `?`, without scheme and authority.
   public var path: String { String(originForm.prefix { $0 != "?" }) }
 
   /// The target after the first `?`, still percent-encoded, or `nil` without one.
@@ -63,7 +63,9 @@ public struct RecordedRequest: Sendable {
   /// The value of the first field with this name, in any case.
   public func header(_ name: String) -> String? { headers.first { FieldSyntax.isSameName($0.name, name) }?.value }
 
-  /// The values of all fields with this name, in any case and in order.
+  /// The values of all fields with this name, in order.
+  ///
+  /// The case of the name does not matter.
   public func headers(named name: String) -> [String] {
     headers.filter { FieldSyntax.isSameName($0.name, name) }.map(\.value)
   }

@@ -3,7 +3,7 @@ import Foundation
 
 /// A request line and its fields, parsed strictly.
 struct RequestHead {
-  /// The reason for which bytes are not a request head.
+  /// The reason why bytes are not a request head.
   struct Malformed: Error {
     let reason: String
   }
@@ -76,7 +76,7 @@ struct RequestHead {
     return .length(length)
   }
 
-  /// Decodes UTF-8, or Latin-1 if that fails, so that no byte is lost.
+  /// Decodes UTF-8, or Latin-1 if that fails, because no byte may be lost.
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }

@@ -104,7 +104,7 @@ struct ResponseWriter {
     guard !data.isEmpty, times > 0 else { return }
     offset = 0
     remaining = data.count * times
-    // Whole copies only, so that the block can be sent repeatedly.
+    // The block contains whole copies only, because it is sent repeatedly.
     let copies = min(times, max(1, (1 << 18) / data.count))
     block = data
     if copies > 1 { block.reserveCapacity(copies * data.count) }

@@ -25,7 +25,7 @@ final class ServerConnection {
     var closesAfterwards: Bool
   }
 
-  /// The reason for which the script does not continue.
+  /// The reason why the script does not continue.
   private enum BlockReason: Equatable {
     case none
     case pause(until: ContinuousClock.Instant)
@@ -50,9 +50,9 @@ final class ServerConnection {
   private var isGreeting = false
   /// Whether a malformed request arrived; no more requests are read.
   private var isRefused = false
-  /// Whether the peer has closed its side, so that nothing more arrives.
+  /// Whether the peer has closed its side, so nothing more arrives.
   private var hasEnded = false
-  /// Whether our side is closed, and received bytes are discarded.
+  /// Whether the server's side is closed, and received bytes are discarded.
   private var isLingering = false
 
   /// Received bytes of the request body not echoed yet, for ``MockResponse/Step/echoChunks``.
@@ -75,7 +75,7 @@ final class ServerConnection {
   }
 }
 
-// MARK: - What the loop asks
+// MARK: - Interface for the loop
 
 extension ServerConnection {
   /// The time of the connection's next timer.

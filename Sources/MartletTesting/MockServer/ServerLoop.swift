@@ -94,7 +94,7 @@ final class ServerLoop {
     if connection.isClosed { connections[connection.number] = nil }
   }
 
-  /// The time until a deadline, rounded up so that its timer is then due.
+  /// The time until a deadline, rounded up because its timer must be due afterwards.
   private static func milliseconds(until deadline: ContinuousClock.Instant?, now: ContinuousClock.Instant) -> Int32 {
     guard let deadline else { return -1 }
     guard deadline > now else { return 0 }

@@ -7,7 +7,7 @@ struct ConformanceBench: Sendable {
   static let promptly = Duration.seconds(20)
 
   let name: String
-  /// A client without retries, redirects and status checks, which hides nothing of the transport.
+  /// A client without retries, redirects and status checks, so it hides nothing of the transport.
   let client: HTTPClient
 
   init(name: String, transport: any Transport) {
@@ -21,7 +21,7 @@ struct ConformanceBench: Sendable {
       $0.redirects = .off
       $0.cookies = .off
       $0.accepts = .any
-      // Shorter than the limit of the case, whose error contains less.
+      // Shorter than the case's limit, whose error contains less information.
       $0.options = $0.options.timeout(.seconds(25))
     }
   }
@@ -170,10 +170,10 @@ struct ConformanceBench: Sendable {
   /// The status line of handwritten responses.
   static let ok = "HTTP/1.1 200 OK\r\n"
 
-  /// 1 MiB and a few bytes, not a multiple of any buffer's size.
+  /// 1 MiB and a few bytes, so it is not a multiple of any buffer's size.
   static let megabyte = bytes((1 << 20) + 7)
 
-  /// Any number of bytes that reveal a lost, repeated or moved chunk.
+  /// Returns bytes that reveal a lost, repeated or moved chunk.
   static func bytes(_ count: Int) -> Data {
     // 251 is prime, so no buffer's size is a multiple of it.
     let block = Data((0..<251).map { UInt8($0) })

@@ -68,7 +68,7 @@ extension TransportConformance {
       try bench.expect("an unfinished request", server.requests.first?.isComplete == false)
     },
     Case("ends the exchange when the body is dropped early") { bench in
-      // Too large to be read to its end by then.
+      // The body is too large to be read to its end by then.
       let body = Data(repeating: 1, count: 1 << 26)
       let server = try MockServer(
         .steps([
@@ -84,7 +84,7 @@ extension TransportConformance {
     },
   ]
 
-  /// Enough bytes for a loader that examines the beginning of a body before it passes it on.
+  /// Enough bytes for a loader that examines the beginning of a body before it delivers it.
   private static let hello = String(repeating: "hello ", count: 1000)
 
   /// Cancels a task, and checks the client and the server.

@@ -1,9 +1,9 @@
 public import Martlet
 
-/// The requirements for every transport, as a list of cases for any test library.
+/// The requirements for every transport, as a list of cases.
 ///
-/// Each case starts its own ``MockServer``, sends through an `HTTPClient` with the transport, and checks what the
-/// server and the client received. A case ends within ``timeLimit``.
+/// The cases work with any test library. Each case starts its own ``MockServer``, sends through an `HTTPClient` with
+/// the transport, and checks what the server and the client received. A case ends within ``timeLimit``.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.cases)
