@@ -1,31 +1,32 @@
 import MartletBase
 
-/// A concurrency limit that follows the latency: the gradient controller of Envoy's adaptive concurrency filter.
+/// A concurrency limit that adapts to the latency, like Envoy's gradient controller.
 ///
-/// The median latency of a window is compared with the baseline, that of a time without queues. While they are alike, the
-/// limit grows by the square root of itself; when responses are slower, it shrinks in proportion:
+/// The median latency of a window is compared with the baseline, the latency without queues. While the two are similar,
+/// the limit grows by its square root; when responses are slower, it shrinks in proportion:
 ///
 /// ```
 /// gradient = (1 + tolerance) · baseline / latency        between 0.5 and 2
 /// limit    = gradient · limit + √(gradient · limit)      between the bounds
 /// ```
 ///
-/// Envoy measures the baseline by lowering the limit to a minimum once a minute. Here it follows low latencies at once,
-/// and after some seconds of load the limit is halved until the latencies of at least ten exchanges are known, as BBR
-/// does with its congestion window. A server that has become slower thus gets a higher baseline, but not one that the
-/// requests of other clients have slowed down: it never rises to more than four times the lowest of the last ten minutes,
-/// and falls back to that when the server refuses exchanges or does not answer them in time. Then the limit shrinks by
-/// half of their share, and at least by a tenth, as Netflix's concurrency-limits do.
+/// Envoy measures the baseline by lowering the limit to a minimum once a minute. Here the baseline follows low
+/// latencies at once. After some seconds of load, the limit is also halved until the latencies of at least ten
+/// exchanges are known, as BBR does with its congestion window. A server that has become slower thus gets a higher
+/// baseline, but a server that the requests of other clients have slowed down does not: the baseline never exceeds four
+/// times the lowest of the last ten minutes, and falls back to the lowest when the server refuses exchanges or they
+/// time out. The limit then shrinks by half of the share of these exchanges, and at least by a tenth, as in Netflix's
+/// concurrency-limits.
 struct AdaptiveLimit {
   /// A latency up to this much above the baseline is normal.
   private static let tolerance = 0.25
   private static let minimumSamples = 10
   private static let maximumSamples = 100
-  /// So many refusals end a window, too: a client with few requests must not need minutes to slow down.
+  /// The number of refusals that also ends a window: a client with few requests must not need minutes to slow down.
   private static let minimumDrops = 3
   /// The shortest window, in seconds.
   private static let shortestWindow = 0.1
-  /// How much the baseline can rise above the lowest one, and how long that is remembered, in seconds.
+  /// How far the baseline can rise above the lowest one, and how long the lowest one is kept, in seconds.
   private static let maximumRise = 4.0
   private static let lowestLife = 600.0
   private static let start = 10.0
@@ -34,7 +35,7 @@ struct AdaptiveLimit {
     var start = 0.0
     var samples: [Double] = []
     var drops = 0
-    /// The most exchanges that were in progress.
+    /// The maximum number of exchanges in progress.
     var most = 0
 
     var isComplete: Bool { samples.count >= minimumSamples || drops >= minimumDrops }
@@ -48,11 +49,11 @@ struct AdaptiveLimit {
 
   private enum Phase {
     case following
-    /// Halved: until the exchanges have become that few.
+    /// The limit is halved until no more exchanges are in progress.
     case draining(saved: Double)
-    /// Halved: until enough exchanges have begun, whose latencies are the next baseline.
+    /// The limit is halved until enough exchanges have begun, whose latencies are the next baseline.
     case gathering(saved: Double, count: Int)
-    /// Until these have ended, also the slow ones.
+    /// The limit is restored; the window ends when these exchanges have ended, including slow ones.
     case awaiting(count: Int, last: Double)
   }
 
@@ -63,7 +64,7 @@ struct AdaptiveLimit {
   private var measured = 0.0
   /// The latency without queues, in seconds.
   private(set) var baseline: Double?
-  /// The lowest baseline, and since when it is.
+  /// The lowest baseline, and the time at which it was set.
   private var lowest = (value: Double.infinity, since: 0.0)
   /// The median latency of the last window, in seconds.
   private(set) var latency: Double?
@@ -81,19 +82,19 @@ struct AdaptiveLimit {
 
   // MARK: Exchanges
 
-  /// Notes that an exchange has begun.
+  /// Records the start of an exchange.
   mutating func began(inFlight: Int, now: Duration) {
     window.most = max(window.most, inFlight)
     guard case .gathering(let saved, let count) = phase else { return }
     let now = now.inSeconds
     phase = .gathering(saved: saved, count: count + 1)
-    // For at least the time of one exchange, so that all of the cohort have their like around them.
+    // The phase lasts at least as long as one exchange, so the halved limit affects all measured exchanges.
     guard count + 1 >= Self.minimumSamples, now - window.start >= latency ?? 0 else { return }
     phase = .awaiting(count: count + 1, last: now)
     set(saved)
   }
 
-  /// Notes the response of an exchange, with its latency.
+  /// Records the response of an exchange, with its latency.
   mutating func succeeded(after latency: Duration, inFlight: Int, now: Duration) {
     let now = now.inSeconds
     let latency = max(latency.inSeconds, 1e-6)
@@ -112,15 +113,15 @@ struct AdaptiveLimit {
     closeWindow(now)
   }
 
-  /// Notes an exchange that the server refused.
+  /// Records an exchange that the server refused.
   mutating func dropped(now: Duration) {
     window.drops += 1
     closeWindow(now.inSeconds)
   }
 
-  /// Notes an exchange that was not answered before a time limit.
+  /// Records an exchange that got no response before a time limit.
   ///
-  /// A limit that is not much longer than what the server usually takes says nothing about its load.
+  /// If the limit is not much longer than the usual latency, the timeout says nothing about the server's load.
   mutating func timedOut(after time: Duration, now: Duration) {
     let time = time.inSeconds
     // The response would have taken at least that long.
@@ -135,15 +136,15 @@ struct AdaptiveLimit {
   // MARK: The end of a window
 
   private mutating func closeWindow(_ now: Double) {
-    // Earlier than before, if the clock was set back.
+    // A clock that was set back can return an earlier time than before.
     window.start = min(window.start, now)
     measured = min(measured, now)
     lowest.since = min(lowest.since, now)
-    // A single one may have bad luck.
+    // A single refusal may be bad luck.
     let drops = window.drops < 2 ? 0 : Double(window.drops) / Double(window.drops + window.samples.count)
     if drops >= 0.1, window.isComplete {
       phase = .following
-      // A baseline that has risen to this was that of an overloaded server.
+      // A baseline that has risen until now was that of an overloaded server.
       if baseline != nil { baseline = lowest.value }
       set(exact * min(0.9, 1 - drops / 2))
       return window.clear(at: now)
@@ -154,7 +155,7 @@ struct AdaptiveLimit {
       follow(now)
     case .draining, .gathering: return
     case .awaiting(let count, let last):
-      // Some of them may have ended without a response.
+      // Some of the exchanges may have ended without a response.
       guard window.samples.count >= min(count, Self.maximumSamples) || now >= last + 3 * (latency ?? 0) else { return }
       phase = .following
       measured = now
@@ -181,12 +182,12 @@ struct AdaptiveLimit {
     } else if median < base * (1 + Self.tolerance) || !isBusy {
       setBaseline(base + (median - base) * 0.05, now)
     }
-    // With little load, nothing can be learnt about a higher limit, and latencies are without queues.
+    // With little load, nothing can be learned about a higher limit, and latencies are those without queues.
     guard isBusy else {
       measured = now
       return
     }
-    // A measurement costs half of a few latencies: about one percent.
+    // A measurement halves the limit for a few latencies, which costs about one percent.
     if now - measured >= max(5, 100 * median) {
       phase = .draining(saved: exact)
       return set(exact / 2)

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// The limits for the requests to one origin, or for those that count as one for a rate: who goes, who waits, who fails.
+/// Decides which requests to an origin, or of a rate limit, run, wait or fail.
 ///
 /// ```
 ///   arrive ─▶ refused: circuit open, queue full, pause too long
@@ -9,7 +9,7 @@ import MartletBase
 ///               └──── leave: cancelled, or waited too long
 /// ```
 ///
-/// It has no lock, no timer and no continuation: ``AdmissionControllers`` has them.
+/// It contains no lock, no timer and no continuation; ``AdmissionQueue`` adds them.
 struct AdmissionController {
   struct Rules {
     /// The bounds of the concurrency, if it adapts.
@@ -30,15 +30,15 @@ struct AdmissionController {
 
   struct Served {
     let id: UInt64
-    /// Why the request fails; `nil` if it goes.
+    /// The reason why the request fails; `nil` if it runs.
     var refusal: Refusal?
   }
 
-  /// The response of an exchange, or why there was none.
+  /// The response of an exchange, or the reason why there was none.
   enum Outcome {
-    /// `nil` if the latency says nothing.
+    /// A response; without a latency if it says nothing about the load.
     case response(after: Duration?)
-    /// The server refused it, because of its load.
+    /// The server refused the exchange because of its load.
     case refusal
     indirect case failure(HTTPError, after: Duration)
     case cancelled
@@ -61,18 +61,18 @@ struct AdmissionController {
 
   var waiting: Int { queue.count }
 
-  /// Whether nothing would be lost without it.
+  /// Whether the controller can be discarded without losing state.
   func isIdle(now: Duration) -> Bool {
     guard inFlight == 0, queue.isEmpty, pauseLeft(now: now) == nil, circuit.state == .closed(failures: 0) else {
       return false
     }
-    // Full buckets are as good as new ones.
+    // A full bucket is equivalent to a new one.
     return bucket?.isFull(now: now) ?? true
   }
 
   // MARK: Arrival
 
-  /// Decides about a request that arrives; `end` is its end by its own limits.
+  /// Decides about a new request; `end` is the time at which its own limits end it.
   mutating func arrive(
     _ id: UInt64, priority: Int = 0, caller: FairQueue.Caller = .anybody, end: Duration? = nil, now: Duration
   ) -> Verdict {
@@ -96,17 +96,17 @@ struct AdmissionController {
     return .waits
   }
 
-  /// Why the circuit refuses requests now, without making one the probe.
+  /// The reason why the circuit refuses requests now, without making one the probe.
   func circuitRefusal(now: Duration) -> Refusal? { circuit.refusal(now: now).map { .circuitOpen(retryAfter: $0) } }
 
-  /// Takes a place without waiting, for a hedge.
+  /// Starts an exchange if that needs no wait, for a hedge.
   mutating func takeAtOnce(now: Duration) -> Bool {
     guard circuit.isClosed, queue.isEmpty, mayGo(now) else { return false }
     begin(at: now)
     return true
   }
 
-  /// Notes the time: a clock that was set back prolongs neither a pause nor the wait for a token.
+  /// Limits times in the future: a clock that was set back prolongs neither a pause nor the wait for a token.
   private mutating func notice(_ now: Duration) {
     bucket?.notice(now)
     pausedUntil = pausedUntil.map { min($0, now.adding(rules.rate.maximumPause)) }
@@ -121,7 +121,7 @@ struct AdmissionController {
   }
 
   private mutating func begin(at now: Duration) {
-    // A rate has no places that would have to be freed.
+    // A rate does not limit the exchanges in progress, so nothing would have to be released.
     if limit != nil || !rules.breaker.isOff { inFlight += 1 }
     limit?.began(inFlight: inFlight, now: now)
     bucket?.take(now: now)
@@ -129,7 +129,7 @@ struct AdmissionController {
 
   // MARK: The queue
 
-  /// Takes those from the queue that may go now, or fail.
+  /// Removes the requests from the queue that may run now or must fail.
   mutating func serve(now: Duration) -> [Served] {
     notice(now)
     var served: [Served] = []
@@ -145,7 +145,7 @@ struct AdmissionController {
     return served
   }
 
-  /// The time at which the queue must be served, unless an exchange ends before; `nil` if only that can help.
+  /// The time at which the queue must be served unless an exchange ends before; `nil` if only that helps.
   func nextTime(now: Duration) -> Duration? {
     guard !queue.isEmpty, hasPlace else { return nil }
     let pause = pauseLeft(now: now).map { now + $0 } ?? now
@@ -158,14 +158,14 @@ struct AdmissionController {
     queue.remove(id)
   }
 
-  /// Takes back the token of an exchange that does not go yet.
+  /// Returns the token of an exchange that does not start yet.
   mutating func takeBackToken() { bucket?.refund() }
 
   // MARK: Exchanges
 
-  /// Notes the response of an exchange, or its failure.
+  /// Records the response of an exchange, or its failure.
   ///
-  /// Returns those that fail because the circuit has opened.
+  /// Returns the requests that fail because the circuit has opened.
   mutating func respond(_ outcome: Outcome, isProbe: Bool, now: Duration) -> [Served] {
     switch outcome {
     case .response(let latency):
@@ -183,7 +183,7 @@ struct AdmissionController {
     return []
   }
 
-  /// Frees the place of an exchange; returns whether the queue is to be served.
+  /// Records the end of an exchange; returns whether the queue must be served.
   mutating func release() -> Bool {
     inFlight = max(inFlight - 1, 0)
     return !queue.isEmpty
@@ -195,15 +195,15 @@ struct AdmissionController {
     return queue.removeAll().map { Served(id: $0, refusal: refusal) }
   }
 
-  // MARK: The server's words
+  // MARK: Pauses
 
-  /// Notes that the server wants no requests until a time.
+  /// Records that the server wants no requests until a time.
   mutating func pause(until time: Duration, now: Duration) {
     let time = min(time, now.adding(rules.rate.maximumPause))
     pausedUntil = max(pausedUntil ?? time, time)
   }
 
-  /// What is left of the pause that the server asked for.
+  /// The remaining time of the pause that the server requested.
   func pauseLeft(now: Duration) -> Duration? {
     guard let pausedUntil, pausedUntil > now else { return nil }
     return pausedUntil - now

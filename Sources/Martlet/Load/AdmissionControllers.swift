@@ -1,21 +1,21 @@
 import MartletBase
 
-/// The gates of a client and of the clients derived from it.
+/// The admission queues of a client and of its derived clients.
 final class AdmissionControllers: Sendable {
   private struct State {
     var lines: [AdmissionQueue.Key: AdmissionQueue] = [:]
-    /// The lines that obey the pauses of an origin.
+    /// The queues that obey the pauses of an origin.
     var obedient: [Origin: [AdmissionQueue]] = [:]
     var pace = SweepPace(least: AdmissionControllers.manyEntries)
     var pausePace = SweepPace(least: AdmissionControllers.manyEntries)
     /// The number of entries that sweeps have examined.
     var examined = 0
-    /// The line that was found last: a client often has one server.
+    /// The queue that was found last, because a client often uses one server.
     var last: AdmissionQueue?
-    /// Until when origins want no requests.
+    /// The time until which an origin wants no requests.
     var pauses: [Origin: Duration] = [:]
     var hedgeLogs: [HedgeLatencies.Key: HedgeLog] = [:]
-    /// The log that was found last.
+    /// The hedge log that was found last.
     var lastHedgeLog: HedgeLog?
 
     mutating func sweepLines() {
@@ -36,16 +36,16 @@ final class AdmissionControllers: Sendable {
     }
   }
 
-  /// The number of entries above which those without effect are removed.
+  /// The number of entries above which entries without effect are removed.
   fileprivate static let manyEntries = 1_000
 
-  /// The timeline of the client that created the gates.
+  /// The timeline of the client that created this object.
   let timeline: Timeline
   private let state = Locked(State())
 
   init(_ timeline: Timeline) { self.timeline = timeline }
 
-  /// The line at a gate, which is created if there is none yet.
+  /// Returns the queue for a key, and creates it if necessary.
   func line(_ key: AdmissionQueue.Key) -> AdmissionQueue {
     let known: AdmissionQueue? = state.withLock { state in
       if let last = state.last, last.key == key { return last }
@@ -68,7 +68,7 @@ final class AdmissionControllers: Sendable {
     }
   }
 
-  /// Notes that an origin wants no requests for a time.
+  /// Records that an origin wants no requests for a time.
   func pause(_ origin: Origin, for time: Duration) {
     let now = timeline.now()
     let (lines, end): ([AdmissionQueue], Duration) = state.withLock { state in
@@ -83,7 +83,7 @@ final class AdmissionControllers: Sendable {
   /// The number of entries that sweeps have examined, for tests.
   var examined: Int { state.withLock { $0.examined } }
 
-  /// All lines, for the activity monitor.
+  /// All queues, for the activity monitor.
   var lines: [AdmissionQueue] { state.withLock { Array($0.lines.values) } }
 
   /// The numbers of waiting requests and of exchanges, for leak tests.
@@ -93,7 +93,7 @@ final class AdmissionControllers: Sendable {
 
   // MARK: Latencies
 
-  /// The latencies from which the delay of a hedge is learnt.
+  /// The latencies that determine the delay of a hedge.
   func hedgeLog(_ key: HedgeLatencies.Key) -> HedgeLog {
     state.withLock { state in
       if let last = state.lastHedgeLog, last.key == key { return last }

@@ -1,15 +1,15 @@
 import MartletBase
 
-/// One gate, with the requests that wait at it and the timer that lets them go.
+/// The requests that wait for an ``AdmissionController``, and the timer that serves them.
 final class AdmissionQueue: Sendable {
-  /// What a gate is for.
+  /// The purpose of a queue.
   ///
-  /// Requests with another policy have gates of their own.
+  /// Requests with different policies wait in different queues.
   enum Key: Hashable {
     case origin(Origin, ConcurrencyPolicy, CircuitBreaker)
     case rate(RateLimit, Subject)
 
-    /// The origin whose pauses the gate obeys.
+    /// The origin whose pauses the queue obeys.
     var obeyedOrigin: Origin? {
       if case .rate(let rate, .origin(let origin)) = self, rate.obeysServers { origin } else { nil }
     }
@@ -29,7 +29,7 @@ final class AdmissionQueue: Sendable {
     }
   }
 
-  /// Whose requests a rate counts.
+  /// The requests that a rate counts together.
   enum Subject: Hashable {
     case origin(Origin)
     case tag(String?)
@@ -47,9 +47,9 @@ final class AdmissionQueue: Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(id) }
   }
 
-  /// A request that waits, by the clock of its client.
+  /// A waiting request, by the clock of its client.
   final class Waiter: Watched {
-    /// Resolved when it goes, or with a ``AdmissionController/Refusal``.
+    /// Resolved when the request may run, or with a ``AdmissionController/Refusal``.
     let result = Promise<Void>()
     let since: Duration
     let place = SlotIndex()
@@ -60,7 +60,7 @@ final class AdmissionQueue: Sendable {
       (self.id, self.line, self.since) = (id, line, since)
     }
 
-    /// The end of the wait, if it does not end earlier.
+    /// The latest end of the wait.
     var end: Duration { since.adding(line.maximumWait) }
 
     /// Ends the wait with an error.
@@ -80,10 +80,10 @@ final class AdmissionQueue: Sendable {
     var gate: AdmissionController
     var waiters: [UInt64: Waiter] = [:]
     var nextID: UInt64 = 0
-    /// The time of the timer that serves the queue, if there is one.
+    /// The time of the timer that serves the queue, or `nil`.
     var timer: Duration?
 
-    /// The time for which a timer is needed, if it is earlier than that of the present one.
+    /// The time for a new timer, if it is earlier than that of the current one.
     mutating func newTimer(_ now: Duration) -> Duration? {
       guard let next = gate.nextTime(now: now), timer.map({ next < $0 }) ?? true else { return nil }
       timer = next
@@ -104,7 +104,7 @@ final class AdmissionQueue: Sendable {
     state = Locked(State(gate: AdmissionController(rules)))
   }
 
-  /// The gate, for the activity monitor.
+  /// The controller, for the activity monitor.
   var gate: AdmissionController { state.withLock { $0.gate } }
   var isIdle: Bool {
     let now = timeline.now()
@@ -114,9 +114,9 @@ final class AdmissionQueue: Sendable {
 
   // MARK: Arrival
 
-  /// A request arrives.
+  /// Decides about a new request.
   ///
-  /// Clients that share the line have timelines of their own: `end` is the request's, by its own timeline.
+  /// Clients that share the queue have different timelines: `end` is a time on the request's own timeline.
   func arrive(
     priority: Int, caller: FairQueue.Caller, end: Duration?, by own: Timeline
   ) -> (AdmissionController.Verdict, Waiter?) {
@@ -135,10 +135,10 @@ final class AdmissionQueue: Sendable {
     return (verdict, waiter)
   }
 
-  /// For how long the circuit refuses requests; `nil` if it does not.
+  /// The refusal by an open circuit; `nil` if requests may be tried.
   func circuitRefusal() -> AdmissionController.Refusal? { withGate { $0.circuitRefusal(now: $1) } }
 
-  /// Takes a place without waiting; returns whether there was one.
+  /// Starts an exchange if that needs no wait; returns whether it did.
   func takeAtOnce() -> Bool { withGate { $0.takeAtOnce(now: $1) } }
 
   private func leave(_ id: UInt64) {
@@ -151,7 +151,7 @@ final class AdmissionQueue: Sendable {
 
   // MARK: Exchanges
 
-  /// Notes how an exchange went; returns whether that opened the circuit.
+  /// Records the outcome of an exchange; returns whether it opened the circuit.
   func respond(_ outcome: AdmissionController.Outcome, isProbe: Bool) -> Bool {
     var hasOpened = false
     change { gate, now in
@@ -162,16 +162,16 @@ final class AdmissionQueue: Sendable {
     return hasOpened
   }
 
-  /// Frees a place.
+  /// Records the end of an exchange.
   func release() {
     let isAwaited = state.withLock { $0.gate.release() }
     if isAwaited { change { $0.serve(now: $1) } }
   }
 
-  /// Notes that the server wants no requests until a time.
+  /// Records that the server wants no requests until a time.
   func pause(until time: Duration) { withGate { $0.pause(until: time, now: $1) } }
 
-  /// Takes back the token of a request that returns to the line.
+  /// Returns the token of a request that goes back to the queue.
   func takeBackToken() { state.withLock { $0.gate.takeBackToken() } }
 
   var isPaused: Bool { withGate { $0.pauseLeft(now: $1) != nil } }
@@ -191,10 +191,10 @@ final class AdmissionQueue: Sendable {
       }
       return (waiters, state.newTimer(now))
     }
-    // Outside the lock, because it runs code of others.
+    // Called without the lock, because it runs code of others.
     for (waiter, refusal) in served {
       let outcome: Result<Void, any Error> = if let refusal { .failure(refusal) } else { .success(()) }
-      // One that was cancelled at the same moment does not take the place.
+      // A request that was cancelled at the same moment does not run.
       if !waiter.result.resolve(outcome), refusal == nil { release() }
     }
     if let timer { start(timer) }
@@ -217,5 +217,5 @@ final class AdmissionQueue: Sendable {
   }
 }
 
-/// The error with which a wait at a gate ends.
+/// The error that ends a wait in the queue.
 extension AdmissionController.Refusal: Error {}

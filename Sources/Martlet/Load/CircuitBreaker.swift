@@ -1,23 +1,24 @@
 import MartletBase
 
-/// Whether requests to an origin that cannot be reached fail at once.
+/// Whether requests to an unreachable origin fail at once.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.circuitBreaker = .afterFailures(5, pause: .seconds(10)) }
 /// ```
 ///
-/// After so many exchanges without a response, one after the other, the circuit of the origin is open: for the pause, its
-/// requests fail at once with ``HTTPError/Kind/circuitOpen``, whose ``HTTPError/underlying`` is the last failure. Then one
-/// request at a time is tried. Its response, with any status, closes the circuit; its failure opens it for another pause.
+/// After a number of consecutive exchanges without a response, the circuit of the origin opens: during the pause, its
+/// requests fail at once with ``HTTPError/Kind/circuitOpen``, whose ``HTTPError/underlying`` is the last failure. Then
+/// one request at a time is tried. A response to it, with any status, closes the circuit; its failure opens the circuit
+/// for another pause.
 ///
-/// A failure is a connection that cannot be opened or is lost, a failed TLS handshake, a time limit, or an answer that is
+/// A failure is a connection that cannot be opened or is lost, a failed TLS handshake, a timeout, or a response that is
 /// not HTTP. Cancelled requests do not count.
 public struct CircuitBreaker: Sendable, Hashable {
   /// The number of failures; 0 for none.
   let failures: Int
   let pause: Duration
 
-  /// Every request is tried.
+  /// No circuit breaker: every request is tried.
   public static let off = CircuitBreaker(failures: 0, pause: .zero)
 
   /// The circuit opens after a number of failures.
@@ -62,7 +63,7 @@ struct Circuit {
   /// The last failure.
   private(set) var failure: HTTPError?
 
-  /// For how long requests are refused, zero while a probe is under way; `nil` if one could be the probe.
+  /// The time for which requests are refused, zero while a probe is in progress; `nil` if a request could be the probe.
   func refusal(now: Duration) -> Duration? {
     switch state {
     case .closed: nil
@@ -71,21 +72,21 @@ struct Circuit {
     }
   }
 
-  /// Notes that a request is the probe.
+  /// Makes a request the probe.
   mutating func probe() { state = .probing }
 
-  /// Notes the time: a clock that was set back does not prolong the pause.
+  /// Limits the end of the pause: a clock that was set back does not prolong it.
   mutating func notice(_ now: Duration, _ breaker: CircuitBreaker) {
     if case .open(let until) = state { state = .open(until: min(until, now.adding(breaker.pause))) }
   }
 
-  /// Notes a response.
+  /// Records a response.
   mutating func succeeded() {
     state = .closed(failures: 0)
     failure = nil
   }
 
-  /// Notes a failure; returns whether the circuit has opened.
+  /// Records a failure; returns whether the circuit has opened.
   mutating func failed(_ error: HTTPError, isProbe: Bool, _ breaker: CircuitBreaker, now: Duration) -> Bool {
     switch state {
     case .closed(let failures):
@@ -95,19 +96,19 @@ struct Circuit {
         return false
       }
     case .probing where isProbe: failure = Self.shown(error)
-    // Exchanges that began earlier.
+    // The exchange began before the circuit opened.
     case .probing, .open: return false
     }
     state = .open(until: now.adding(breaker.pause))
     return true
   }
 
-  /// What other callers may know of a failure.
+  /// The part of a failure that other callers may see.
   private static func shown(_ error: HTTPError) -> HTTPError {
     HTTPError(error.kind, error.message, phase: error.phase)
   }
 
-  /// Notes that a probe ended without a result: the next request is one.
+  /// Records that a probe ended without a result, so the next request becomes the probe.
   mutating func probeEnded(now: Duration) {
     if case .probing = state { state = .open(until: now) }
   }

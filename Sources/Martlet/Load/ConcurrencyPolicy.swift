@@ -1,13 +1,13 @@
-/// How many requests to one origin may be in progress at the same time.
+/// The limit for concurrent requests to one origin.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.concurrency = .adaptive }
 /// ```
 ///
-/// With ``adaptive``, the client measures how long each origin takes, and lowers the limit when responses become slower,
-/// time out or have the status 429 or 503. Further requests wait in the client instead of in the server. A request that
-/// would wait too long, or too many of them, fail with ``HTTPError/Kind/overloaded`` before anything is sent, so that an
-/// overloaded server works only on requests that somebody still waits for.
+/// With ``adaptive``, the client measures the latency of each origin, and lowers the limit when responses become
+/// slower, time out or have the status 429 or 503. Further requests wait in the client instead of the server. A request
+/// that would wait too long, or for which too many others wait, fails with ``HTTPError/Kind/overloaded`` before
+/// anything is sent. An overloaded server thus works only on requests whose callers still wait.
 public struct ConcurrencyPolicy: Sendable, Hashable {
   enum Rule: Sendable, Hashable {
     case automatic
@@ -17,26 +17,26 @@ public struct ConcurrencyPolicy: Sendable, Hashable {
 
   var rule: Rule
 
-  /// The maximum time that a request waits for its turn; 5 seconds by default, at least 1 ms.
+  /// The maximum time that a request waits to be sent; 5 seconds by default, at least 1 ms.
   ///
   /// For ``adaptive`` only: with a fixed limit, the time limits of the request apply.
   public var maximumWait = Duration.seconds(5)
 
   /// The maximum number of requests that wait for one origin; 1,000 by default.
   ///
-  /// With 0, none waits. For ``adaptive`` only.
+  /// With 0, no request waits. For ``adaptive`` only.
   public var maximumWaiting = 1_000
 
-  /// Only the connections limit the requests; the default.
+  /// Only the connection limits apply; the default.
   ///
   /// Over HTTP/1, that is ``HTTPClient/Configuration/maximumConnectionsPerHost``. Over HTTP/2, it is 100 requests, or
   /// that number if it is higher.
   public static let automatic = ConcurrencyPolicy(rule: .automatic)
 
-  /// A limit that follows the latency of each origin, between 1 and 200.
+  /// A limit between 1 and 200 that adapts to each origin's latency.
   public static let adaptive = ConcurrencyPolicy(rule: .adaptive(1...200))
 
-  /// A limit that follows the latency of each origin, between two bounds.
+  /// A limit between two bounds that adapts to each origin's latency.
   ///
   /// Unless they are set, ``HTTPClient/Configuration/maximumConnectionsPerHost`` and
   /// ``HTTPClient/Configuration/maximumConnections`` are at least the upper bound, because over HTTP/1 each request
@@ -48,10 +48,11 @@ public struct ConcurrencyPolicy: Sendable, Hashable {
     ConcurrencyPolicy(rule: .adaptive(bounds))
   }
 
-  /// A limit of its own for the requests to each host, beside that for connections.
+  /// A separate limit for the requests to each host.
   ///
-  /// Over HTTP/2 it replaces the limit of 100. A host counts as an HTTP/2 host from the first TLS handshake that
-  /// negotiates HTTP/2; until then, requests wait as they do for HTTP/1. Further requests wait in order of arrival.
+  /// It applies in addition to the connection limits. Over HTTP/2 it replaces the limit of 100. A host counts as an
+  /// HTTP/2 host from the first TLS handshake that negotiates HTTP/2; until then, requests wait as they do for HTTP/1.
+  /// Further requests wait in order of arrival.
   ///
   /// - Parameter limit: The limit, at least 1.
   /// - Returns: The policy.

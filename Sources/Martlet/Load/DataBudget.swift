@@ -1,32 +1,32 @@
 public import MartletBase
 
-/// How many bytes a client may transfer in a period.
+/// A limit for the bytes that a client transfers in a period.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.dataBudget = .perDay(50 << 20) }
 /// ```
 ///
-/// Bodies count as they are on the wire, in their content coding, with the header sections in the form of HTTP/1.1; TLS
-/// and the compression of HTTP/2 header sections do not. Retries, redirects and hedges count, cached responses do not.
-/// Before a request is sent, the budget must have something left, and at least the length of its body, if that is
-/// known. A response that is longer than what is left is still received.
+/// Bodies count as they are transferred, in their content coding, and header sections in the form of HTTP/1.1; TLS and
+/// the compression of HTTP/2 header sections do not count. Retries, redirects and hedges count, cached responses do
+/// not. A request is sent only if the remaining budget is not zero and covers the length of its body, if known. A
+/// response that exceeds the remaining budget is still received.
 ///
 /// The budget belongs to the configuration: clients ``HTTPClient/derived(_:)`` from a client and all copies of its
 /// configuration share it, until it is set again.
 public struct DataBudget: Sendable, Hashable {
-  /// Which requests are counted together.
+  /// The requests that are counted together.
   @nonexhaustive public enum Scope: Sendable, Hashable {
     /// All requests.
     case client
-    /// The requests with the same ``RequestOptions/tag``; those without one are counted together.
+    /// The requests with the same ``RequestOptions/tag``; requests without a tag are counted together.
     case tag
   }
 
-  /// What happens to a request for which nothing is left.
+  /// The treatment of requests after the budget is used up.
   @nonexhaustive public enum Exhaustion: Sendable, Hashable {
-    /// It fails with ``HTTPError/Kind/dataBudgetExceeded``.
+    /// The request fails with ``HTTPError/Kind/dataBudgetExceeded``.
     case fails
-    /// It waits for the next period, within its own time limits.
+    /// The request waits for the next period, within its own time limits.
     case waits
   }
 
@@ -34,45 +34,48 @@ public struct DataBudget: Sendable, Hashable {
   let bytes: Int64?
   let period: Duration
 
-  /// Which requests are counted together; all of them by default.
+  /// The requests that are counted together; all of them by default.
   public var scope = Scope.client
 
-  /// What happens to a request for which nothing is left; it fails by default.
+  /// The treatment of requests after the budget is used up; they fail by default.
   public var whenExhausted = Exhaustion.fails
 
-  /// The file that keeps the count, so that it survives the process; `nil` by default.
+  /// The file that keeps the count across processes; `nil` by default.
   ///
-  /// The file is readable only by its owner, and several processes can share it. It is written a second after a
-  /// transfer, or earlier for a large one; a process that is killed loses the count of that second. If the file cannot
-  /// be read or written, requests fail with ``HTTPError/Kind/fileFailed``.
+  /// Only the owner can read the file, and several processes can share it. It is written a second after a transfer, or
+  /// earlier after a large one; if the process is killed, the count of that second is lost. If the file cannot be read
+  /// or written, requests fail with ``HTTPError/Kind/fileFailed``.
   public var file: URL?
 
-  /// Whether networks are used that the system calls expensive, such as cellular ones; `true` by default.
+  /// Whether to use networks that the system considers expensive; `true` by default.
   ///
-  /// On Apple platforms, it is the request's `allowsExpensiveNetworkAccess`; Linux has no such networks.
+  /// An example is a cellular network. On Apple platforms, this is the request's `allowsExpensiveNetworkAccess`; Linux
+  /// has no such networks.
   public var allowsExpensiveNetworks = true
 
-  /// Whether networks are used for which the user has chosen Low Data Mode; `true` by default.
+  /// Whether to use networks in Low Data Mode; `true` by default.
   ///
-  /// On Apple platforms, it is the request's `allowsConstrainedNetworkAccess`; Linux has no such networks.
+  /// On Apple platforms, this is the request's `allowsConstrainedNetworkAccess`; Linux has no such networks.
   public var allowsConstrainedNetworks = true
 
   /// No budget.
   public static let off = DataBudget(bytes: nil, period: .zero)
 
-  /// A number of bytes in each day, from midnight UTC.
+  /// A number of bytes per day, from midnight UTC.
   ///
   /// - Parameter bytes: The number, at least 1.
   /// - Returns: The budget.
   public static func perDay(_ bytes: Int64) -> DataBudget { limit(bytes, per: .seconds(86_400)) }
 
-  /// A number of bytes in each hour, from its first minute on.
+  /// A number of bytes per hour, from the first minute.
   ///
   /// - Parameter bytes: The number, at least 1.
   /// - Returns: The budget.
   public static func perHour(_ bytes: Int64) -> DataBudget { limit(bytes, per: .seconds(3_600)) }
 
-  /// A number of bytes in each period, counted from midnight UTC on 1 January 1970.
+  /// A number of bytes per period.
+  ///
+  /// Periods are counted from midnight UTC on 1 January 1970.
   ///
   /// - Parameters:
   ///   - bytes: The number, at least 1.
@@ -92,7 +95,7 @@ public struct DataBudget: Sendable, Hashable {
     return nil
   }
 
-  /// The number of the period of a date, and what is left of it.
+  /// The number of the period of a date, and the remaining time of the period.
   func period(at date: Date) -> (number: Int64, rest: Duration) {
     let length = Double(max(period.clampedComponents.seconds, 1))
     let time = min(max(date.timeIntervalSince1970, 0), 1e12)
@@ -103,7 +106,7 @@ public struct DataBudget: Sendable, Hashable {
 
 /// The bytes of a period, by tag.
 struct DataUse: Codable, Equatable {
-  /// The number of tags above which further ones count as one.
+  /// The number of tags above which further tags count as one.
   private static let maximumTags = 1_000
 
   private(set) var period: Int64 = 0
@@ -111,8 +114,8 @@ struct DataUse: Codable, Equatable {
 
   /// Begins the period of a date.
   ///
-  /// If the clock was set back by more than a period, the count is taken along: it must not last until the clock has
-  /// caught up, and must not vanish.
+  /// If the clock was set back by more than a period, the count is kept: it must not last until the clock has caught
+  /// up, and must not vanish.
   mutating func enter(_ number: Int64) {
     guard number > period || number < period - 1 else { return }
     if number > period { used = [:] }
@@ -135,23 +138,23 @@ struct DataUse: Codable, Equatable {
 final class DataLedger: Sendable {
   private struct State {
     var use = DataUse()
-    /// What the file does not have yet.
+    /// The counts that the file does not contain yet.
     var unsaved: [String: Int64] = [:]
     var isLoaded = false
-    /// When the next write begins; `nil` if none is planned.
+    /// The start of the next write; `nil` if none is planned.
     var planned: Duration?
-    /// Why the last save failed.
+    /// The reason why the last save failed.
     var problem: HTTPError?
   }
 
-  /// How long the file may lag behind, in virtual and in bytes.
+  /// The maximum delay of the file, in virtual time and in bytes.
   private static let lag = Duration.seconds(1)
   private static let lagBytes: Int64 = 256 << 10
 
   let budget: DataBudget
   /// The path of the file: JSON, replaced atomically under a lock.
   private let path: String?
-  /// Takes what is unsaved and writes it, one call after the other.
+  /// Takes and writes the unsaved counts, one call after the other.
   private let saves = SaveQueue(label: "Martlet.DataLedger")
   private let state = Locked(State())
 
@@ -162,7 +165,7 @@ final class DataLedger: Sendable {
 
   func key(_ tag: String?) -> String { budget.scope == .tag ? tag ?? "" : "" }
 
-  /// What is left for a tag, and until when; reads the file first.
+  /// The remaining bytes for a tag, and the time until the next period; reads the file first.
   func rest(_ tag: String?, now: Date) async throws -> (bytes: Int64, until: Duration) {
     if let path, !state.withLock({ $0.isLoaded }) {
       let stored = try await onFileQueue { () throws(HTTPError) in try Self.read(path) }
@@ -180,7 +183,7 @@ final class DataLedger: Sendable {
     }
   }
 
-  /// Counts bytes; writes the file some time later.
+  /// Counts bytes; the file is written later.
   func add(_ bytes: Int, _ tag: String?, now: @escaping @Sendable () -> Date, _ timeline: Timeline) {
     guard bytes > 0 else { return }
     let number = budget.period(at: now()).number
@@ -198,18 +201,18 @@ final class DataLedger: Sendable {
     guard let pause else { return }
     Task {
       if pause > .zero { try? await timeline.watch(pause) }
-      // The date of the write: the process may have been suspended.
+      // Use the date of the write, because the process may have been suspended.
       try? await save(now: now())
     }
   }
 
   /// Adds the unsaved bytes to the file, which other processes may have changed.
   ///
-  /// When it returns, the file contains everything that was counted before the call.
+  /// When this returns, the file contains everything that was counted before the call.
   func save(now: Date) async throws {
     guard let path else { return }
     let number = budget.period(at: now).number
-    // Taking and writing are one step: otherwise a call would return while another one writes what it has taken.
+    // Taking and writing are one step; otherwise a call could return while another call still writes its counts.
     try await saves.save(isAsked: true) { [self] () throws(HTTPError) in try write(to: path, number) }
   }
 
@@ -240,7 +243,7 @@ final class DataLedger: Sendable {
     }
   }
 
-  /// The bytes of the present period, by tag.
+  /// The bytes of the current period, by tag.
   func used(now: Date) -> [String: Int64] {
     let number = budget.period(at: now).number
     return state.withLock { state in

@@ -1,19 +1,21 @@
 import MartletBase
 
-/// Waiting requests: those with the highest priority first, then one of each caller in turn, then the oldest.
+/// Waiting requests, by priority, then by caller in turn, then by age.
 ///
-/// Adding, removing and taking one costs the same however many wait.
+/// The cost of adding, removing and taking a request does not depend on the number of waiting requests.
 struct FairQueue {
-  /// Who waits; requests of the same caller take turns with those of others.
+  /// The caller of a request; callers take turns.
   enum Caller: Hashable {
     case anybody
     /// The requests with a tag.
     case tag(String)
-    /// The requests of the work that has a deadline.
+    /// The requests of a work with a deadline.
     case work(ObjectIdentifier)
   }
 
-  /// The highest priority, and the lowest one with a minus; others are treated as the nearest one.
+  /// The highest priority; the lowest one is its negative.
+  ///
+  /// Other values are clamped.
   static let highestPriority = 100
 
   private struct Line {
@@ -26,7 +28,7 @@ struct FairQueue {
       byCaller[caller, default: FirstInFirstOut()].append(id)
     }
 
-    /// Takes the next one that still waits, and drops those before it that do not.
+    /// Takes the next request that still waits, and drops the ones before it.
     mutating func pop(_ isWaiting: (UInt64) -> Bool) -> UInt64? {
       while let caller = turns.popFirst() {
         while let id = byCaller[caller]?.popFirst() {
@@ -48,10 +50,10 @@ struct FairQueue {
     }
   }
 
-  /// The lines by descending priority.
+  /// The priorities in descending order, with their requests.
   private var lines: [(priority: Int, line: Line)] = []
   private var waiting: Set<UInt64> = []
-  /// The number of entries that the last sweep of the lines kept, and of those added since then.
+  /// The number of entries left by the last sweep, plus those added since then.
   private var entries = 0
 
   var count: Int { waiting.count }
@@ -68,7 +70,7 @@ struct FairQueue {
     entries += 1
   }
 
-  /// Takes the next one.
+  /// Takes the next request.
   mutating func pop() -> UInt64? {
     while !lines.isEmpty {
       if let id = lines[0].line.pop(waiting.contains) {
@@ -80,17 +82,17 @@ struct FairQueue {
     return nil
   }
 
-  /// Removes one that does not wait any longer.
+  /// Removes a request that no longer waits.
   mutating func remove(_ id: UInt64) {
     guard waiting.remove(id) != nil else { return }
-    // The entry stays until its turn, unless there are many like it.
+    // The entry stays until its turn, unless there are many such entries.
     if entries > 64, entries > 2 * waiting.count {
       for index in lines.indices { lines[index].line.keep(waiting.contains) }
       entries = waiting.count
     }
   }
 
-  /// Removes all.
+  /// Removes all requests.
   mutating func removeAll() -> [UInt64] {
     defer { self = FairQueue() }
     return waiting.ordered(by: <)

@@ -7,7 +7,7 @@ final class HedgeLog: Sendable {
 
   init(_ key: HedgeLatencies.Key) { self.key = key }
 
-  /// The delay of a hedge, from the latencies so far; `nil` if they are too few.
+  /// The delay of a hedge, from the latencies so far; `nil` if there are too few.
   func delay(_ percentile: Double) -> (delay: Duration?, samples: Int) {
     latencies.withLock { ($0.delay(percentile).map { max($0, HedgeLatencies.shortestDelay) }, $0.count) }
   }
@@ -17,8 +17,8 @@ final class HedgeLog: Sendable {
 
 /// The latencies of the requests of one endpoint to one origin, as a histogram.
 ///
-/// Eight classes for each doubling, so that a percentile is accurate to 9 %. Older latencies count half as much after
-/// each thousand.
+/// Each doubling is divided into eight classes, so a percentile is accurate to 9 %. Older latencies count half as much
+/// after each thousand.
 struct HedgeLatencies {
   struct Key: Hashable {
     let origin: Origin
@@ -26,13 +26,13 @@ struct HedgeLatencies {
     let endpoint: ObjectIdentifier?
   }
 
-  /// The number of latencies without which nothing is learnt.
+  /// The minimum number of latencies for a delay.
   static let minimumCount = 20
   private static let maximumCount = 1_000
-  /// The shortest latency that is told apart, in seconds.
+  /// The lower bound of the classes, in seconds; shorter latencies count as this one.
   private static let shortest = 1e-4
   private static let classesPerDoubling = 8.0
-  /// Up to 100 µs · 2²⁴, which is 28 minutes.
+  /// The classes extend to 100 µs · 2²⁴, which is 28 minutes.
   private static let classes = 192
 
   private var counts = [UInt16](repeating: 0, count: classes)
@@ -48,17 +48,17 @@ struct HedgeLatencies {
     count = counts.reduce(0) { $0 + Int($1) }
   }
 
-  /// The shortest delay that is used: time limits are checked in steps of this length.
+  /// The shortest delay, because time limits are checked in steps of this length.
   static let shortestDelay = Duration.milliseconds(5)
 
-  /// The latency that this share of the requests does not exceed; `nil` after too few of them.
+  /// The latency that this share of the requests does not exceed; `nil` if there are too few latencies.
   func delay(_ percentile: Double) -> Duration? {
     guard count >= Self.minimumCount else { return nil }
     let rank = max(1, Int((Double(count) * percentile).rounded(.up)))
     var seen = 0
     for (index, number) in counts.enumerated() {
       seen += Int(number)
-      // The upper end of the class.
+      // The delay is the upper end of the class.
       if seen >= rank {
         return .seconds(Self.shortest * exp2(Double(index + 1) / Self.classesPerDoubling))
       }

@@ -1,20 +1,20 @@
 import MartletBase
 
-/// A limit for the number of requests in a time.
+/// A limit for the number of requests in a period.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.rate = .perSecond(10, burst: 20) }
 /// ```
 ///
-/// Each exchange with a server counts, also a retry or a redirect; a response from the cache does not. A request beyond
-/// the limit waits for its turn, and fails with ``HTTPError/Kind/overloaded`` before anything is sent if it would wait
-/// too long, or if too many wait.
+/// Each exchange with a server counts, including retries and redirects; a response from the cache does not. A request
+/// beyond the limit waits. It fails with ``HTTPError/Kind/overloaded`` before anything is sent if it would wait too
+/// long, or if too many requests wait.
 ///
-/// With a rate, the client also obeys what servers say about their own limits, for all requests to the origin and not
-/// only for the one that heard it: `Retry-After` in a response with 429 or 503, and a `RateLimit` or
+/// With a rate, the client also obeys the limits that servers report, for all requests to the origin and not only for
+/// the request whose response reported them: `Retry-After` in a response with 429 or 503, and a `RateLimit` or
 /// `X-RateLimit-Remaining` field that leaves no request. ``server`` does only that.
 public struct RateLimit: Sendable, Hashable {
-  /// Which requests are counted together.
+  /// The requests that are counted together.
   @nonexhaustive public enum Scope: Sendable, Hashable {
     /// The requests to the same origin.
     case origin
@@ -32,60 +32,60 @@ public struct RateLimit: Sendable, Hashable {
 
   let rule: Rule
 
-  /// Which requests are counted together; those to the same origin by default.
+  /// The requests that are counted together; by default those to the same origin.
   ///
-  /// Requests without a tag, or of no endpoint, are counted together.
+  /// Requests without a tag, or without an endpoint, are counted together.
   public var scope = Scope.origin
 
-  /// Whether to obey what servers say about their limits; `true` by default.
+  /// Whether to obey the limits that servers report; `true` by default.
   public var obeysServers = true
 
-  /// The longest pause that a server can ask for; 60 seconds by default, at least zero.
+  /// The longest pause that a server can request; 60 seconds by default, at least zero.
   public var maximumPause = Duration.seconds(60)
 
-  /// The maximum time that a request waits for its turn; 30 seconds by default, at least 1 ms.
+  /// The maximum time that a request waits to be sent; 30 seconds by default, at least 1 ms.
   public var maximumWait = Duration.seconds(30)
 
   /// The maximum number of requests that wait for the same limit; 1,000 by default.
   ///
-  /// With 0, none waits.
+  /// With 0, no request waits.
   public var maximumWaiting = 1_000
 
   /// No limit.
   public static let off = RateLimit(rule: .off)
 
-  /// Only the limits that servers tell.
+  /// Only the limits that servers report.
   public static let server = RateLimit(rule: .server)
 
-  /// A number of requests in each second.
+  /// A number of requests per second.
   ///
   /// - Parameters:
   ///   - count: The number, greater than 0; it may be less than 1.
-  ///   - burst: How many requests may be sent at once after a time without any; 1 by default.
-  ///   - scope: Which requests are counted together.
+  ///   - burst: The number of requests that may be sent at once after an idle period; 1 by default.
+  ///   - scope: The requests that are counted together.
   /// - Returns: The limit.
   public static func perSecond(_ count: Double, burst: Int = 1, scope: Scope = .origin) -> RateLimit {
     limit(count, per: .seconds(1), burst: burst, scope: scope)
   }
 
-  /// A number of requests in each minute, evenly spread.
+  /// A number of requests per minute, evenly spread.
   ///
   /// - Parameters:
   ///   - count: The number, greater than 0.
-  ///   - burst: How many requests may be sent at once after a time without any; 1 by default.
-  ///   - scope: Which requests are counted together.
+  ///   - burst: The number of requests that may be sent at once after an idle period; 1 by default.
+  ///   - scope: The requests that are counted together.
   /// - Returns: The limit.
   public static func perMinute(_ count: Double, burst: Int = 1, scope: Scope = .origin) -> RateLimit {
     limit(count, per: .seconds(60), burst: burst, scope: scope)
   }
 
-  /// A number of requests in each interval, evenly spread.
+  /// A number of requests per interval, evenly spread.
   ///
   /// - Parameters:
   ///   - count: The number, greater than 0.
   ///   - interval: The interval, from 1 ms to a day.
-  ///   - burst: How many requests may be sent at once after a time without any; 1 by default.
-  ///   - scope: Which requests are counted together.
+  ///   - burst: The number of requests that may be sent at once after an idle period; 1 by default.
+  ///   - scope: The requests that are counted together.
   /// - Returns: The limit.
   public static func limit(
     _ count: Double, per interval: Duration, burst: Int = 1, scope: Scope = .origin
@@ -121,7 +121,7 @@ public struct RateLimit: Sendable, Hashable {
   }
 }
 
-/// The tokens of a rate: one for each request, as many as the burst at most.
+/// The tokens of a rate: one per request, at most the burst.
 struct RateBucket {
   private let perSecond: Double
   private let burst: Double
@@ -130,22 +130,22 @@ struct RateBucket {
 
   init(perSecond: Double, burst: Double) { (self.perSecond, self.burst, tokens) = (perSecond, burst, burst) }
 
-  /// Notes the time, which is earlier than before if the clock was set back.
+  /// Limits the time of the last update, in case the clock was set back.
   mutating func notice(_ now: Duration) { updated = min(updated, now) }
 
-  /// Takes a token, which is there.
+  /// Takes an available token.
   mutating func take(now: Duration) {
     tokens = max(available(now) - 1, 0)
     updated = now
   }
 
-  /// Gives a token back that was not used.
+  /// Returns an unused token.
   mutating func refund() { tokens = min(tokens + 1, burst) }
 
-  /// The time of the next token: now, if there is one.
+  /// The time of the next token: now, if one is available.
   func next(now: Duration) -> Duration {
     let missing = 1 - available(now)
-    // A millionth of a token is the error of the arithmetic.
+    // A millionth of a token is within the error of the arithmetic.
     guard missing > 1e-6 else { return now }
     return now + .seconds(min(missing / perSecond, 1e9))
   }

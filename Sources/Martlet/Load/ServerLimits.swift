@@ -1,17 +1,17 @@
 import MartletBase
 
-/// What a server says about its limits in the fields of a response.
+/// The limits that a server reports in the fields of a response.
 enum ServerLimits {
   private static let names = [
     ("RateLimit-Remaining", "RateLimit-Reset"), ("X-RateLimit-Remaining", "X-RateLimit-Reset"),
   ]
 
-  /// How long the origin wants no requests; `nil` if it does not say.
+  /// The time for which the origin wants no requests; `nil` if it reports none.
   ///
-  /// From `Retry-After` in a response with a status from 400 to 599 (RFC 9110 §10.2.3), or from fields that leave no
-  /// request: `RateLimit` of the IETF's draft, `"default";r=0;t=30`, and its forerunners `RateLimit-Remaining` and
-  /// `X-RateLimit-Remaining` with `-Reset`. A reset is a number of seconds, or a time since 1970 in seconds,
-  /// milliseconds or microseconds, as its magnitude shows; both numbers may have a fraction.
+  /// The time comes from `Retry-After` in a response with a status from 400 to 599 (RFC 9110 §10.2.3), or from fields
+  /// that leave no request: `RateLimit` of the IETF's draft, `"default";r=0;t=30`, and its predecessors
+  /// `RateLimit-Remaining` and `X-RateLimit-Remaining` with `-Reset`. A reset is a number of seconds, or a time since
+  /// 1970 in seconds, milliseconds or microseconds, as its magnitude shows; both numbers may have a fraction.
   static func pause(_ status: HTTPStatus, _ headers: HTTPHeaders, now: Date) -> Duration? {
     if (400...599).contains(status.rawValue), let asked = headers.retryAfter(now: now) { return asked }
     if let value = headers["RateLimit"] { return draft(value) }
@@ -24,8 +24,8 @@ enum ServerLimits {
 
   /// The seconds until a reset.
   ///
-  /// No interval is as long as the time since 1970, so such a number is a date. The present date has 10 digits in
-  /// seconds and 13 in milliseconds.
+  /// No interval is as long as the time since 1970, so a number of that size is a date. The current date has 10 digits
+  /// in seconds and 13 in milliseconds.
   private static func seconds(until reset: Double, now: Date) -> Double {
     guard reset > 1e9 else { return reset }
     var date = reset
