@@ -1,6 +1,6 @@
 import MartletBase
 
-/// The beginnings of the bodies of an exchange, for instruments.
+/// The beginnings of an exchange's bodies, for instruments.
 final class BodyCapture: BodyObserver {
   private struct State {
     var sent: InstrumentEvent.Body?
@@ -25,7 +25,7 @@ final class BodyCapture: BodyObserver {
     }
   }
 
-  /// Notes the body of the request, if it is in memory.
+  /// Records the body of the request, if it is in memory.
   func sends(_ body: HTTPBody?) {
     var beginning = Data()
     guard let content = body?.content, let count = gather(content, into: &beginning) else { return }
@@ -33,7 +33,7 @@ final class BodyCapture: BodyObserver {
     state.withLock { $0.sent = sent }
   }
 
-  /// Gathers the beginning of a content, and returns its length; `nil` if it is not in memory.
+  /// Appends the beginning of a content, and returns its length; `nil` if it is not in memory.
   private func gather(_ content: HTTPBody.Content, into beginning: inout Data) -> Int64? {
     switch content {
     case .data(let data):
@@ -50,7 +50,7 @@ final class BodyCapture: BodyObserver {
     }
   }
 
-  /// The body of the response, noted as it is read.
+  /// Returns the response body, which is recorded as it is read.
   func receiving(_ body: ResponseBody) -> ResponseBody {
     state.withLock { $0.received = Data() }
     return body.watched(by: self)
@@ -70,7 +70,7 @@ final class BodyCapture: BodyObserver {
 }
 
 extension InstrumentEvent {
-  /// The bytes of bodies that the event has.
+  /// The number of body bytes in the event.
   var bodyBytes: Int {
     guard case .exchangeEnded(let summary, _) = kind else { return 0 }
     return (summary.sentBody?.data.count ?? 0) + (summary.receivedBody?.data.count ?? 0)

@@ -1,14 +1,15 @@
 public import MartletBase
 
-/// An event in the life of a request, for an ``Instrument``.
+/// An event of a call, for an ``Instrument``.
 ///
-/// The events of a call begin with ``Kind/began`` and end with ``Kind/ended(_:source:)``. Each ``Kind/attempt(number:hop:)`` has
-/// no, one or several exchanges: none if a stored response was used, several if a challenge was answered. Each exchange
-/// has its phases, usually a head, and an end. The end of an exchange may come after the end of its call: of one that
-/// was cancelled or timed out, and of one whose body outlives it. A segmented download has a call for each further
-/// segment, and a background revalidation has one of its own. Requests that are invalid have no events.
+/// The events of a call begin with ``Kind/began`` and end with ``Kind/ended(_:source:)``. Each
+/// ``Kind/attempt(number:hop:)`` has any number of exchanges: none if a stored response was used, several if a
+/// challenge was answered. Each exchange has its phases, usually a head, and an end. The end of an exchange may come
+/// after the end of its call, if the exchange was cancelled or timed out, or if its body outlives the call. A segmented
+/// download has a separate call for each further segment, and so has a background revalidation. Invalid requests have
+/// no events.
 public struct InstrumentEvent: Sendable {
-  /// The request of the program.
+  /// The program's request.
   public struct Call: Sendable {
     /// The identifier of the call.
     public let id: RequestID
@@ -24,23 +25,24 @@ public struct InstrumentEvent: Sendable {
     public let trace: TraceContext?
     /// The time at which the call began.
     public let date: Date
-    /// What the client masks in logs (``HTTPClient/Configuration/redaction``).
+    /// The redaction with which the client masks logs (``HTTPClient/Configuration/redaction``).
     public let redaction: Redaction
   }
 
-  /// One request and its response on the wire.
+  /// A request and its response on the wire.
   public struct Exchange: Sendable {
     /// The call.
     public let call: Call
     /// The number of the exchange, from 1 in each call.
     public let number: Int
-    /// The number of the attempt, from 1 for each request of a redirect chain.
+    /// The number of the attempt, from 1 for each hop.
     public let attempt: Int
     /// The number of redirects that were followed before.
     public let hop: Int
-    /// The request as it is sent, with everything that stages and middleware added, and without its body.
+    /// The request as sent, without its body.
     ///
-    /// It includes credentials and cookies: redact it before showing it.
+    /// It includes the fields that stages and middleware have added. It includes credentials and cookies: redact it
+    /// before showing it.
     public let request: HTTPRequest
     /// The URL of the request, redacted.
     public let redactedURL: String
@@ -68,7 +70,7 @@ public struct InstrumentEvent: Sendable {
     public let data: Data
     /// Whether `data` is the whole body.
     public let isWhole: Bool
-    /// The bytes of the body: of a response, those that were read, after decoding.
+    /// The number of bytes of the body; for a response, of those that were read, after decoding.
     public let count: Int64
   }
 
@@ -79,21 +81,22 @@ public struct InstrumentEvent: Sendable {
     /// The bytes of the response body that were received: before decoding on the Linux engine, decoded with the
     /// system's loader.
     public let receivedBytes: Int64
-    /// The phase in which it ended; ``HTTPError/Phase/receiving`` after a head.
+    /// The phase in which the exchange ended; ``HTTPError/Phase/receiving`` after a head.
     public let phase: HTTPError.Phase
-    /// The kind of the error that ended the exchange or its body; `nil` without one, and for other errors than
-    /// ``HTTPError``.
+    /// The kind of the error that ended the exchange or its body; `nil` if there was none, or not an ``HTTPError``.
     public let failure: HTTPError.Kind?
     /// The time since the start of the exchange.
     public let duration: Duration
-    /// The body of the request; `nil` without one, for a body that is a stream or a file, and for one that is compressed
-    /// while it is sent.
+    /// The body of the request; `nil` without a body, for a stream or a file, and for a body that is compressed while
+    /// it is sent.
     public let sentBody: Body?
-    /// The body of the response as the program reads it, or `nil` without a response.
+    /// The body of the response as the program reads it.
+    ///
+    /// It is `nil` without a response.
     public let receivedBody: Body?
   }
 
-  /// What happened.
+  /// The kind of an event.
   @nonexhaustive public enum Kind: Sendable {
     /// The call began.
     case began
@@ -113,15 +116,17 @@ public struct InstrumentEvent: Sendable {
     indirect case ended(RequestEvent.End, source: HTTPResponse.Source?)
   }
 
-  /// The call that the event belongs to.
+  /// The call to which the event belongs.
   public var call: Call { shown.value }
-  /// Boxed, because each event of a call has it.
+  /// Boxed, because all events of a call share it.
   let shown: Boxed<Call>
   /// The time since the start of the call.
   public let time: Duration
-  /// What happened.
+  /// The kind of the event.
   public let kind: Kind
-  /// The number of events of the client that were dropped before this one, because instruments were too slow.
+  /// The number of events that were dropped before this one.
+  ///
+  /// Events of the client are dropped when instruments are too slow.
   public internal(set) var droppedCount = 0
 }
 
@@ -131,7 +136,7 @@ extension InstrumentEvent {
   /// | Event | Attributes |
   /// |---|---|
   /// | the beginning and the end of a call | `http.request.method`, `url.full` (redacted), `server.address`, `server.port` |
-  /// | an exchange | the same of the exchange; `http.request.resend_count` if it is not the first one |
+  /// | an exchange | the same for the exchange; `http.request.resend_count` if it is not the first one |
   /// | a head | `http.response.status_code`, `network.protocol.name`, `network.protocol.version`, `network.peer.address`, `network.peer.port`; `error.type` for a status of 400 or more |
   /// | the end of an exchange | `error.type` if it failed: the kind of the error |
   /// | the end of a call | also `http.response.status_code`; `error.type` if it failed: the kind of the error, or the status |
@@ -163,7 +168,7 @@ extension InstrumentEvent {
   }
 }
 
-/// The methods that OpenTelemetry knows; others could have any number of values.
+/// The methods in OpenTelemetry's list; other methods could have any number of values.
 private let usualMethods: Set<HTTPMethod> = [
   "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
 ]

@@ -1,4 +1,4 @@
-/// The trace that a task belongs to (W3C Trace Context), which its requests pass on.
+/// The trace of a task, which its requests propagate (W3C Trace Context).
 ///
 /// ```swift
 /// let trace = TraceContext(traceparent: incoming["traceparent"] ?? "", tracestate: incoming["tracestate"])
@@ -7,25 +7,24 @@
 /// }
 /// ```
 ///
-/// The exchanges of a request that begins in a task with a context have its `traceparent` and `tracestate` fields, also
-/// after a redirect to another origin, unless they have a `traceparent` already. An ``Instrument`` that makes spans adds
-/// that of its span: a child of ``InstrumentEvent/Call/trace``. The fields do not affect the cache. An `Outbox` passes
-/// on no trace.
+/// If a request begins in a task with a context, its exchanges contain the `traceparent` and `tracestate` fields, even
+/// after a redirect to another origin, unless they already contain a `traceparent`. An ``Instrument`` that creates
+/// spans adds the `traceparent` of its span, a child of ``InstrumentEvent/Call/trace``. The fields do not affect the
+/// cache. An `Outbox` does not propagate a trace.
 public struct TraceContext: Sendable, Hashable {
   /// The context of the current task.
   @TaskLocal public static var current: TraceContext?
 
   /// The version, trace, parent and flags: `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`.
   public let traceparent: String
-  /// The state of the vendors, or `nil`.
+  /// The vendors' state, or `nil`.
   public let tracestate: String?
 
   /// Creates a context from the fields of a request; `nil` if `traceparent` is not valid.
   ///
   /// - Parameters:
   ///   - traceparent: The value of `traceparent`.
-  ///   - tracestate: The value of `tracestate`; one that cannot be in a header field, or is longer than 512 bytes, is
-  ///     left out.
+  ///   - tracestate: The value of `tracestate`; omitted if it is not valid in a header field, or longer than 512 bytes.
   public init?(traceparent: String, tracestate: String? = nil) {
     let parts = traceparent.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     guard parts.count >= 4, parts.count == 4 || parts[0].elementsEqual("00".utf8) == false,
@@ -39,7 +38,7 @@ public struct TraceContext: Sendable, Hashable {
     self.tracestate = isUsable ? tracestate : nil
   }
 
-  /// Adds the fields to an exchange that has no `traceparent` of its own.
+  /// Adds the fields to an exchange, unless it already contains a `traceparent`.
   func pass(to headers: inout HTTPHeaders) {
     guard !headers.contains("traceparent") else { return }
     headers["traceparent"] = traceparent
