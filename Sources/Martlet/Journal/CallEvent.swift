@@ -2,7 +2,7 @@ import MartletBase
 
 /// A fact about a running call, which stages report once.
 ///
-/// `Call.report` derives everything from it that others see: the call's state, its lists of attempts and redirects, its
+/// `Call.report` derives all visible state from it: the call's state, its lists of attempts and redirects, its
 /// explanation, the events of its handle, and those of instruments.
 enum CallEvent: Sendable {
   /// The call has left its queue, if it was in one.

@@ -1,10 +1,10 @@
 import MartletBase
 import Dispatch
 
-/// Threads for progress closures of users, which may block.
+/// Threads for users' progress closures, which may block.
 ///
 /// At most `width` closures run at a time, each on the thread of a separate queue. The system's queues, which tasks and
-/// files use, therefore lose no thread to a blocking closure. When all lanes are busy, further work waits in order.
+/// files use, therefore lose no thread to a blocking closure. When all queues are busy, further work waits in order.
 final class ProgressCallbackQueues: Sendable {
   typealias Work = @Sendable () -> Void
 

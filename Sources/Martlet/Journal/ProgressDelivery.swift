@@ -2,7 +2,7 @@ import MartletBase
 
 /// Undelivered progress of a call.
 ///
-/// One thread at a time delivers it, so that all watchers receive updates in order.
+/// One thread at a time delivers it, so all watchers receive updates in order.
 struct ProgressDelivery {
   /// Boxed, because most calls have no progress to deliver.
   private var untold: Boxed<TransferProgress>?

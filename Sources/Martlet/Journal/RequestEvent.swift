@@ -8,13 +8,15 @@
   case attempt(number: Int, hop: Int)
   /// The head of a response has arrived.
   case head(HTTPStatus)
-  /// A challenge is answered, with the scheme and the realm that the server named.
+  /// A challenge is answered, with its scheme and realm.
   case authenticating(AuthenticationScheme, realm: String?)
-  /// The URL was upgraded to https, as the HSTS policy of its host requires (RFC 6797 §8.3).
+  /// HSTS has upgraded the URL to https (RFC 6797 §8.3).
   case upgraded(host: String)
   /// A response that could be stored was not stored, with the reason.
   case notCached(String)
-  /// An accepted credential or a new token could not be stored in the ``CredentialStore``, with the reason.
+  /// A credential could not be stored in the ``CredentialStore``.
+  ///
+  /// It is an accepted credential or a new token; the text contains the reason.
   case credentialNotStored(String)
   /// A redirect is followed.
   case redirected(HTTPResponse.Redirect)
@@ -27,18 +29,18 @@
 extension RequestEvent {
   /// The reason why a call waits.
   @nonexhaustive public enum WaitReason: Sendable, Hashable {
-    /// Its turn in a ``RequestQueue``.
+    /// Waits to be started by a ``RequestQueue``.
     case queue
-    /// A connection: the limit of the client or of the host is reached.
+    /// Waits for a connection: the limit of the client or of the host is reached.
     case connectionSlot
-    /// Its turn at a limit for the load of servers: ``ConcurrencyPolicy``, ``RateLimit``, or a pause that the server
-    /// asked for.
+    /// Waits for a limit for the load of servers: ``ConcurrencyPolicy``, ``RateLimit``, or a pause that the server
+    /// requested.
     case turn
-    /// The next period of the ``DataBudget``.
+    /// Waits for the next period of the ``DataBudget``.
     case dataBudget
-    /// A credential, from an authenticator.
+    /// Waits for a credential from an authenticator.
     case credential
-    /// A pause before another attempt.
+    /// Waits before another attempt.
     case retryDelay(Duration)
   }
 

@@ -1,4 +1,6 @@
-/// The number of a call, the same for all its attempts and redirects; unique within the process.
+/// The number of a call, unique within the process.
+///
+/// All attempts and redirects of a call share it.
 public struct RequestID: Hashable, Sendable, Comparable, CustomStringConvertible {
   let number: UInt64
 

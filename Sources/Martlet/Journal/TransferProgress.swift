@@ -15,7 +15,7 @@ public struct TransferProgress: Sendable, Hashable {
   public var received: Int64 = 0
   /// The length of the request body, or `nil` if unknown.
   public var expectedToSend: Int64?
-  /// The length of the response body before it is decoded, or `nil` if unknown.
+  /// The length of the encoded response body, or `nil`.
   public var expectedToReceive: Int64?
   /// Wasted body bytes sent: those of exchanges that were repeated.
   public var resent: Int64 = 0
@@ -27,7 +27,9 @@ public struct TransferProgress: Sendable, Hashable {
   public var attempt = 1
   /// The mean rate of the last five seconds; zero in the first quarter of a second.
   public var bytesPerSecond = TransferProgress.Bandwidth()
-  /// The remaining time of the current direction at that rate, or `nil` if unknown.
+  /// The remaining time of the current direction, or `nil`.
+  ///
+  /// It is estimated from ``bytesPerSecond``.
   public var timeLeft: Duration?
   /// Whether the request has succeeded; this is the last progress.
   public var isFinished = false
@@ -40,21 +42,25 @@ public struct TransferProgress: Sendable, Hashable {
   /// A progress of zero bytes.
   public init() {}
 
-  /// The fraction of the request body sent, from 0 to 1, or `nil` if its length is unknown.
+  /// The fraction of the request body sent, from 0 to 1.
+  ///
+  /// It is `nil` if the length is unknown.
   public var fractionSent: Double? {
     isFinished ? 1 : Self.larger(Self.fraction(sent, of: expectedToSend), leastSent)
   }
 
-  /// The fraction of the response body received, from 0 to 1, or `nil` if its length is unknown.
+  /// The fraction of the response body received, from 0 to 1.
+  ///
+  /// It is `nil` if the length is unknown.
   public var fractionReceived: Double? {
     isFinished ? 1 : Self.larger(Self.fraction(received, of: expectedToReceive), leastReceived)
   }
 
-  /// The fraction of both bodies, from 0 to 1, or `nil` if a length is unknown; 1 after success.
+  /// The fraction of both bodies, from 0 to 1.
   ///
-  /// Without a request body it equals ``fractionReceived``. With one, the upload is the first nine tenths and the
-  /// response the last tenth, so that the progress bar of an upload does not jump when a response of any size begins.
-  /// It never decreases.
+  /// It is `nil` if a length is unknown, and 1 after success. Without a request body it equals ``fractionReceived``.
+  /// With one, the upload is the first nine tenths and the response the last tenth, so the progress bar of an upload
+  /// does not jump when a response of any size begins. It never decreases.
   public var fraction: Double? {
     guard !isFinished else { return 1 }
     guard expectedToSend ?? sent > 0 else { return Self.larger(fractionReceived, least) }
