@@ -1,7 +1,7 @@
 extension Explanation {
   /// A decision: a code, a sentence, and the section of the document that it follows.
   ///
-  /// It is written where it is made, and its text is made when it is read.
+  /// It is created where the decision is made; its text is created when it is read.
   struct Decision: ExplainedReason, Error, Equatable, CustomStringConvertible {
     private let makeWording: @Sendable () -> Wording
     /// The section of the document that the decision follows, such as `RFC 9111 §4.2`; `nil` if it is the client's own.
@@ -26,7 +26,7 @@ extension Explanation {
 
     var wording: Wording { makeWording() }
     var code: Code { Code(rawValue: wording.code) }
-    /// The decision and its reason in one sentence, without a full stop.
+    /// The decision and its reason in one sentence, without a period.
     var sentence: String { wording.text }
     /// The ``sentence``.
     var description: String { sentence }

@@ -1,14 +1,14 @@
-/// What a client decided about a request, and why.
+/// A client's decisions about a request, with reasons.
 ///
 /// ```swift
 /// let response = try await client.get("/repos", options: .explains())
 /// print(response.explanation)
 /// ```
 ///
-/// Each line is one decision: whether a stored response was used, which cookies were left out, why a redirect lost its
+/// Each line is one decision: whether a stored response was used, which cookies were omitted, why a redirect lost its
 /// credentials, why a request was not repeated. With ``RequestOptions/explains``, up to 256 decisions are recorded.
-/// Without it, the decisions that go beyond sending a request once are, such as redirects, retries and refusals, so
-/// that the ``HTTPError/explanation`` of a failed request has the last 32 of them.
+/// Otherwise the last 32 decisions that go beyond sending a request once are recorded, such as redirects, retries and
+/// refusals, for the ``HTTPError/explanation`` of a failed request.
 ///
 /// An explanation contains no header values, no cookie values, no credentials and no bodies. Query values in URLs are
 /// masked according to the client's ``HTTPClient/Configuration/redaction``.
@@ -34,27 +34,29 @@ public struct Explanation: Sendable, CustomStringConvertible {
     public var description: String { rawValue }
   }
 
-  /// A code, and a text for people.
+  /// A code, and a text for users.
   typealias Wording = (code: String, text: String)
 
-  /// A decision, and when it was made.
+  /// A decision, and the time at which it was made.
   public struct Entry: Sendable, CustomStringConvertible {
     let decision: Decision
     /// The number of redirects that were followed before.
     public let hop: Int
-    /// The number of the attempt, from 1 for each request of a redirect chain.
+    /// The number of the attempt, from 1 for each hop.
     public let attempt: Int
     /// The time since the start of the call.
     public let time: Duration
 
     /// The kind of decision, for programs to act on.
     public var code: Code { decision.code }
-    /// The decision and its reason in one sentence, without a full stop.
+    /// The decision and its reason in one sentence, without a period.
     public var sentence: String { decision.sentence }
-    /// The section of the document that the decision follows, such as `RFC 9111 §4.2`; `nil` if it is the client's own.
+    /// The section of the followed document, such as `RFC 9111 §4.2`.
+    ///
+    /// It is `nil` if the decision is the client's own.
     public var reference: String? { decision.section }
 
-    /// The time, the decision in a sentence, and the document that it follows.
+    /// The time, the sentence and the document.
     public var description: String {
       var place: [String] = []
       if hop > 0 { place.append("redirect \(hop)") }
@@ -72,7 +74,9 @@ public struct Explanation: Sendable, CustomStringConvertible {
 
   /// The decisions, in order.
   public private(set) var entries: [Entry] = []
-  /// The number of earlier decisions that were dropped, because there were too many.
+  /// The number of earlier decisions that were dropped.
+  ///
+  /// Only the last ones are kept.
   public private(set) var droppedCount = 0
 
   /// Whether no decision was recorded.
@@ -87,12 +91,12 @@ public struct Explanation: Sendable, CustomStringConvertible {
     return (start + entries.map(\.description)).joined(separator: "\n")
   }
 
-  /// The beginning of a text that a peer has chosen, with secrets masked.
+  /// The beginning of a peer's text, with secrets masked.
   static func short(_ text: String) -> String { cut(Redaction.standard.text(text)) }
 
   /// The beginning of a text.
   ///
-  /// Counted in Unicode scalars, because a character may have any number of them.
+  /// The length is counted in Unicode scalars, because a character may contain any number of them.
   static func cut(_ text: String) -> String {
     text.utf8.count <= 300 ? text : "\(Substring(text.unicodeScalars.prefix(75)))…"
   }

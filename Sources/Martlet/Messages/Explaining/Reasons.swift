@@ -1,20 +1,20 @@
-// The reasons that rules return. Others are written where they are found.
+// The reasons that rules return. Other reasons are created where they are found.
 
 extension Explanation {
-  /// The peer that asks for credentials.
+  /// The peer that requests credentials.
   enum Party: String, Sendable {
     case server, proxy
 
-    /// The first part of the codes about it.
+    /// The first part of codes about the peer.
     var area: String { self == .server ? "authentication" : "proxyAuthentication" }
     var section: String { self == .server ? "RFC 9110 §11.6" : "RFC 9110 §11.7" }
   }
 
-  /// Why a redirect was not followed.
+  /// The reason why a redirect was not followed.
   struct RedirectReason: ExplainedReason {
     let wording: Wording
     var kind = HTTPError.Kind.redirectRefused
-    /// Whether the client decides so, and no document.
+    /// Whether the decision is the client's own, not a document's.
     var isOwn = false
 
     static let off = Self(wording: ("off", "the policy follows none"), isOwn: true)
@@ -37,7 +37,7 @@ extension Explanation {
     }
   }
 
-  /// Why a stored cookie for the host, or for its domain, was not sent.
+  /// The reason why a stored cookie for the host, or for its domain, was not sent.
   enum CookieWithholding: Sendable, Hashable, ExplainedReason {
     case secureOnly, sameSite, partition
     case hostOnly(String)
@@ -64,17 +64,17 @@ extension Explanation {
     }
   }
 
-  /// Why a request was not sent to an origin.
+  /// The reason why a request was not sent to an origin.
   enum LoadReason: Sendable, Hashable, ExplainedReason {
     /// The circuit is open for this time; zero while another request is the probe.
     case circuitOpen(retryAfter: Duration)
-    /// So many requests wait already.
+    /// This many requests are already waiting.
     case queueFull(waiting: Int)
-    /// The server asked for a longer pause than the request may wait.
+    /// The server requested a longer pause than the request may wait.
     case pause(Duration, maximum: Duration)
     /// The request waited for the maximum time.
     case waitedTooLong(maximum: Duration)
-    /// Less time is left for the request than the origin usually takes.
+    /// The remaining time of the request is shorter than the origin's usual latency.
     case tooLate(latency: Duration)
 
     var wording: Wording {
@@ -92,7 +92,7 @@ extension Explanation {
     }
   }
 
-  /// Why the cache used a stored response, or asked the server.
+  /// The reason why the cache used a stored response, or sent a request to the server.
   enum CacheReason: String, Sendable {
     case fresh, preferred, staleAllowed, staleWhileRevalidate, nothing, noVariant, otherBytes, incomplete, neverRead
     case requestForbids, ownCondition, alwaysRevalidate, responseForbids, stale, tooOld, notFreshEnough, confirmed
@@ -132,7 +132,7 @@ extension Explanation {
   }
 }
 
-// Why an attempt was repeated.
+// The reasons why an attempt was repeated.
 extension Explanation.Reason {
   static let staleConnection = Self(
     "staleConnection", "the reused connection ended before a response began", "RFC 9112 §9.3.1")
