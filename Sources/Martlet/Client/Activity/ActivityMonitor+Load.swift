@@ -1,36 +1,38 @@
 import MartletBase
 
 extension ActivityMonitor {
-  /// The limits for the load of one origin, tag or endpoint.
+  /// The state of the limits for one origin, tag or endpoint.
   ///
-  /// With ``ConcurrencyPolicy/adaptive``, a ``CircuitBreaker`` or a ``RateLimit``, snapshots have one for each of them
-  /// that requests have met.
+  /// With ``ConcurrencyPolicy/adaptive``, a ``CircuitBreaker`` or a ``RateLimit``, snapshots contain one for each
+  /// origin, tag or endpoint that has had requests.
   public struct LoadState: Sendable, Hashable {
     /// The state of a ``CircuitBreaker``.
     @nonexhaustive public enum Circuit: Sendable, Hashable {
       /// Requests are sent.
       case closed
-      /// Requests fail at once, for this time.
+      /// Requests fail at once for this time.
       case open(for: Duration)
       /// One request is tried; the others fail at once.
       case probing
     }
 
-    /// What the limits are for: an origin such as `https://api.example:443`, a tag or the name of an endpoint type.
+    /// The name of the limited origin, tag or endpoint type.
+    ///
+    /// An example of an origin is `https://api.example:443`.
     public var name: String
-    /// The exchanges in progress; 0 for a rate, which does not count them.
+    /// The number of exchanges in progress; 0 for a rate, which does not count them.
     public var running = 0
-    /// The requests that wait for their turn.
+    /// The number of requests that wait to be sent.
     public var waiting = 0
-    /// The present concurrency limit, or `nil` without an adaptive one.
+    /// The current concurrency limit, or `nil` without an adaptive one.
     public var limit: Int?
-    /// The median latency of the last exchanges, if the concurrency adapts to it.
+    /// The median latency of the last exchanges, with adaptive concurrency.
     public var latency: Duration?
-    /// The latency without queues that it is compared with.
+    /// The latency without queues, for comparison.
     public var baseline: Duration?
-    /// The rate, or `nil` if the state is for the concurrency and the circuit.
+    /// The rate, or `nil` for concurrency and circuit.
     public var rate: RateLimit?
-    /// What is left of a pause that the server asked for.
+    /// The remaining time of a pause that the server requested.
     public var pause: Duration?
     /// The state of the circuit.
     public var circuit = Circuit.closed
@@ -38,7 +40,7 @@ extension ActivityMonitor {
 
   /// The use of a ``DataBudget``.
   public struct DataState: Sendable, Hashable {
-    /// The bytes of the present period, by tag; under `""` those without one, or all.
+    /// The bytes of the current period by tag; under `""`, those of requests without a tag, or all.
     public var used: [String: Int64]
     /// The budget in bytes.
     public var budget: Int64

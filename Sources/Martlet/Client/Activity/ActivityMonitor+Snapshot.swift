@@ -15,7 +15,9 @@ extension ActivityMonitor {
     public var waiting: [Waiting] = []
     /// The names of tracked work that is running.
     public var trackedWork: [String] = []
-    /// The mean rate over the last five one-second buckets, the current one included.
+    /// The mean rate over the last five one-second buckets.
+    ///
+    /// The current bucket is included.
     public var bytesPerSecond = TransferProgress.Bandwidth()
     /// The totals since the client was created.
     public var totals = Totals()
@@ -25,7 +27,7 @@ extension ActivityMonitor {
     public var loads: [LoadState] = []
     /// The use of the data budget, or `nil` without one.
     public var data: DataState?
-    /// The number of requests under way, running and waiting, by host.
+    /// The number of running and waiting requests, by host.
     public var byHost: [String: Int] = [:]
 
     /// Whether anything uses the network; waiting requests do not.
@@ -34,23 +36,23 @@ extension ActivityMonitor {
 
   /// Counters since the client was created.
   public struct Totals: Sendable, Hashable {
-    /// The calls started.
+    /// The number of started calls.
     public var started = 0
-    /// The calls that ended with an accepted response.
+    /// The number of calls that ended with an accepted response.
     public var succeeded = 0
-    /// The calls that ended with an error.
+    /// The number of calls that ended with an error.
     public var failed = 0
-    /// The calls that were cancelled.
+    /// The number of cancelled calls.
     public var cancelled = 0
-    /// The body bytes received.
+    /// The number of received body bytes.
     public var bytesReceived: Int64 = 0
-    /// The body bytes sent.
+    /// The number of sent body bytes.
     public var bytesSent: Int64 = 0
-    /// The requests that were sent a second time (``HedgingPolicy``).
+    /// The number of requests that were sent a second time (``HedgingPolicy``).
     public var hedges = 0
-    /// Those of them whose response was used.
+    /// The number of second requests whose response was used.
     public var hedgesWon = 0
-    /// The body bytes of exchanges that were cancelled because the other one had won.
+    /// The number of body bytes in the losing exchanges of hedges.
     public var wastedBytes: Int64 = 0
   }
 
@@ -58,13 +60,13 @@ extension ActivityMonitor {
   public struct RequestInfo: Sendable, Identifiable {
     /// The number of the call.
     public let id: RequestID
-    /// The call that this one repeats, or `nil`.
+    /// The call that this call repeats, or `nil`.
     public let retryOf: RequestID?
     /// The method.
     public let method: HTTPMethod
     /// The host.
     public let host: String
-    /// The URL without credentials, masked as the client's ``HTTPClient/Configuration/redaction`` says.
+    /// The URL without credentials, masked by the client's ``HTTPClient/Configuration/redaction``.
     public let redactedURL: String
     /// The endpoint type, or `nil` if the request is not an endpoint's.
     public let endpoint: (any Endpoint.Type)?
@@ -88,7 +90,7 @@ extension ActivityMonitor {
       redactedURL = call.settings.configuration.redaction.url(of: request)
       endpoint = call.endpoint
       tag = call.tag
-      // An attempt without a following delay is the last one, whose response is being read.
+      // An attempt without a following delay is the last one; its response is being read.
       attempt = call.attempts.last.map { $0.delay == nil ? $0.number : $0.number + 1 } ?? 1
       state = call.stage
       progress = call.progress

@@ -16,10 +16,11 @@ public actor ActivityMonitor {
   /// The current snapshot.
   public nonisolated var current: ActivityMonitor.Snapshot { core.snapshot() }
 
-  /// The current snapshot, then one after each change, at most ten per second.
+  /// The current snapshot, then one after each change.
   ///
-  /// Only the newest one is kept for a slow reader. While a rate decays, there is one a second. The stream ends when
-  /// nothing refers to the client: no monitor, request or handle. Its last snapshot shows the client at rest.
+  /// There are at most ten per second. Only the newest one is kept for a slow reader. While a rate decays, there is one
+  /// a second. The stream ends when nothing refers to the client: no monitor, request or handle. Its last snapshot
+  /// shows the client at rest.
   public nonisolated var snapshots: AsyncStream<ActivityMonitor.Snapshot> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       watch(continuation) { core in
@@ -39,7 +40,7 @@ public actor ActivityMonitor {
   ///
   /// The indicator turns on immediately, and turns off after a time without network use.
   ///
-  /// - Parameter hideAfter: How long the indicator stays on after the last use, so that it does not flicker.
+  /// - Parameter hideAfter: How long the indicator stays on after the last use, to avoid flicker.
   /// - Returns: The current state, then each change, until nothing refers to the client: no monitor, request or handle.
   ///   The last element is `false`.
   public nonisolated func indicator(hideAfter: Duration) -> AsyncStream<Bool> {

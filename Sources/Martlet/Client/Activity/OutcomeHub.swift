@@ -7,7 +7,9 @@ import Synchronization
   case succeeded(Output)
   /// Its error; cancelled requests are not reported.
   case failed(any Error)
-  /// The number of oldest events dropped since the last report, because the listener was too slow.
+  /// The listener was too slow, so this many events were dropped.
+  ///
+  /// They are the oldest events since the last report.
   case dropped(Int)
 }
 

@@ -2,7 +2,7 @@
   public import Foundation
 
   extension RequestHandle {
-    /// The progress as a `Progress` of Foundation.
+    /// The progress as Foundation's `Progress`.
     ///
     /// It counts in thousandths of ``TransferProgress/fraction``, and is indeterminate while that is `nil`. Each access
     /// creates a new object, without a parent. Its `cancel()` cancels the request. On Apple platforms it changes as bytes
