@@ -11,7 +11,7 @@ struct Offer: Sendable {
 
   /// The strongest challenge that one of the schemes can answer.
   ///
-  /// Of equally strong challenges, it is the first one.
+  /// If several challenges are equally strong, the first one is used.
   static func strongest(of challenges: [Challenge], among schemes: [AuthenticationScheme]) -> Offer? {
     var best: Offer?
     for challenge in challenges where schemes.contains(challenge.scheme) {
@@ -43,7 +43,7 @@ final class Answer: Sendable {
     digest = nil
   }
 
-  /// Creates the answer to a challenge; `nil` if the credential does not support its scheme.
+  /// Creates the response to a challenge; `nil` if the credential does not support its scheme.
   init?(
     _ credential: Credential, to offer: Offer, isStored: Bool = false, counts: NonceCounts,
     at place: AuthState.AuthorityScope

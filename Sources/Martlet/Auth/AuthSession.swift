@@ -275,7 +275,7 @@ final class AuthSession: Sendable {
 
   /// A description of an error without credentials.
   ///
-  /// Of a foreign error it is only the type, because the text may quote credentials.
+  /// For an unknown error, the text is only its type, because its description may quote credentials.
   private static func text(_ error: any Error) -> String { (error as? HTTPError)?.description ?? "\(type(of: error))" }
 
   /// Forgets all credentials and ends the pending questions.

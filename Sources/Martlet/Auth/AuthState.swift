@@ -25,7 +25,7 @@ struct AuthState {
     let realm: String?
   }
 
-  /// An answer, and the stamp when the request was sent.
+  /// An authorization, and the stamp when the request was sent.
   struct Sent: Sendable {
     var answer: Answer?
     var stamp: Int
@@ -56,7 +56,7 @@ struct AuthState {
     let nonce: String
   }
 
-  /// The answer of one call at one origin.
+  /// The key of an authorization: a call and an origin.
   private struct Pending: Hashable {
     let call: RequestID
     let place: AuthorityScope
@@ -70,37 +70,37 @@ struct AuthState {
   private var signedOutAt = 0
   private var flights: [Key: PendingAuthentication] = [:]
   private var spaces = RecentTable<Key, Space>(limit: 64)
-  /// The answers to send preemptively, by origin.
+  /// The authorizations to send preemptively, by origin.
   private var current = RecentTable<AuthorityScope, (answer: Answer, stamp: Int)>(limit: 256)
   /// The strength of the strongest scheme that was accepted, by origin.
   private var strongest = RecentTable<AuthorityScope, Int>(limit: 256)
-  /// The answers with renewed nonces.
+  /// The authorizations with renewed nonces.
   ///
-  /// Several requests may receive the same new nonce, and then share the answer.
+  /// Several requests may receive the same new nonce, and then share the authorization.
   private var renewals = RecentTable<Renewal, Answer>(limit: 64)
-  /// The answers that servers have neither accepted nor rejected, by call.
+  /// The authorizations that servers have neither accepted nor rejected, by call.
   private var pending = RecentTable<Pending, Answer>(limit: 256)
   /// The requests sent with each nonce, which a sign-out does not change.
   let counts: NonceCounts
-  /// Whether the store was asked for a token.
+  /// Whether a token was requested from the store.
   var hasAskedStore = false
 
   init(isToken: Bool, counts: NonceCounts = NonceCounts()) { (self.isToken, self.counts) = (isToken, counts) }
 
-  /// The answer to send with a request of a call, and the pending question about it, if any.
+  /// The authorization to send with a request of a call, and the pending question about it, if any.
   func first(_ key: Key, of call: RequestID) -> (Sent, PendingAuthentication?) {
     let answer = current[key.place]?.answer ?? pending[Pending(call: call, place: key.place)]
     // A token with a pending question was rejected or has expired, so sending it is useless.
     return (Sent(answer: answer, stamp: stamp), isToken ? flights[key] : nil)
   }
 
-  /// Keeps an answer for the next attempt of its call, because the server has neither accepted nor rejected it.
+  /// Keeps an authorization for the next attempt of its call, because the server has neither accepted nor rejected it.
   mutating func keep(_ answer: Answer?, _ key: Key, of call: RequestID, stamp: Int) {
     guard stamp >= signedOutAt else { return }
     pending[Pending(call: call, place: key.place)] = answer
   }
 
-  /// Adopts a token from the store, unless there is a newer one.
+  /// Uses a token from the store, unless there is a newer one.
   mutating func found(_ answer: Answer?, _ key: Key) {
     guard !hasAskedStore else { return }
     hasAskedStore = true
@@ -148,7 +148,7 @@ struct AuthState {
     return .ask(flight, failures: space.failures)
   }
 
-  /// An answer with the same credential and a new nonce (RFC 7616 §3.3).
+  /// An authorization with the same credential and a new nonce (RFC 7616 §3.3).
   ///
   /// The old nonce was stale, or was accepted before and may have expired since. All requests share one count of the
   /// new nonce's uses (RFC 7616 §3.4): otherwise the server takes the second use for a replay.

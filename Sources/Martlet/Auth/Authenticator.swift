@@ -1,16 +1,16 @@
 /// Provides credentials for servers.
 ///
 /// An authenticator is kept in ``HTTPClient/Configuration/authenticators`` under its origin pattern. When several
-/// requests are challenged at the same time, it is asked once for each protection space, and all of them use its
-/// answer. Requests that the authenticator itself sends, even with the same client, carry none of its credentials.
+/// requests are challenged at the same time, it is called once for each protection space, and all of them use its
+/// result. Requests that the authenticator itself sends, even with the same client, carry none of its credentials.
 ///
 /// Implement a requirement that has a default with exactly its types and effects. The compiler accepts a `signOut()` that
 /// throws, but that is another method, which is never called.
 public protocol Authenticator: Sendable {
   /// The supported schemes; Digest, Bearer and Basic by default.
   ///
-  /// Of the schemes that a server offers, the strongest supported one is used: Negotiate before Digest before NTLM
-  /// before Bearer before Basic. Of several Digest challenges, the one with the strongest hash is used.
+  /// The strongest supported scheme that a server offers is used: Negotiate before Digest before NTLM before Bearer
+  /// before Basic. If there are several Digest challenges, the one with the strongest hash is used.
   var schemes: [AuthenticationScheme] { get }
 
   /// The longest wait for a credential; 30 s by default.

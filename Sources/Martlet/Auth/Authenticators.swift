@@ -8,8 +8,8 @@ import MartletBase
 /// ```
 ///
 /// The most specific pattern applies: an origin or the base URL before a host pattern, a host pattern before
-/// everywhere; of several host patterns, the one that was set first. Copies of the configuration share which
-/// credentials the servers of an authenticator accept, so a derived client does not start anew, unless its TLS trust
+/// everywhere; if several host patterns match, the one that was set first. Copies of the configuration share which
+/// credentials the servers of an authenticator accept, so a derived client does not start again, unless its TLS trust
 /// differs. Setting the authenticator again discards that knowledge.
 public struct Authenticators: Sendable {
   private struct Entry: Sendable {

@@ -125,11 +125,11 @@ extension Authenticator where Self == Authenticators.CredentialAuthenticator {
   /// An authenticator that asks a closure, such as one that prompts the user.
   ///
   /// An accepted credential is kept for the following requests, and in ``HTTPClient/Configuration/credentialStore`` if
-  /// one is set. The closure is asked again when the credential is rejected.
+  /// one is set. The closure is called again when the credential is rejected.
   ///
   /// - Parameters:
-  ///   - schemes: The supported schemes; Digest, Bearer and Basic by default. Of those that a server offers, the
-  ///     closure is asked for the strongest.
+  ///   - schemes: The supported schemes; Digest, Bearer and Basic by default. The closure is called for the strongest
+  ///     one that a server offers.
   ///   - timeout: The longest wait for the closure; 5 minutes by default.
   ///   - ask: Receives the challenge, and returns the credential, or `nil` to give up.
   /// - Returns: The authenticator.

@@ -80,7 +80,7 @@ struct DigestChallenge: Sendable, Hashable {
     return problems.first.map { "offers Digest \($0)" }
   }
 
-  /// The required or unreadable parameters that prevent an answer, for explanations.
+  /// The required or unreadable parameters that prevent a response, for explanations.
   static func gaps(in challenges: [Challenge], among schemes: [AuthenticationScheme]) -> [String] {
     challenges.filter { $0.scheme == .digest && schemes.contains(.digest) }.compactMap { challenge in
       let missing = ["realm", "nonce"].filter { challenge.parameters[$0] == nil } + challenge.unreadable.sorted()

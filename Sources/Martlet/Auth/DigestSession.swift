@@ -23,7 +23,7 @@ final class NonceCounts: Sendable {
   }
 }
 
-/// The answers to one Digest challenge.
+/// The responses to one Digest challenge.
 final class DigestSession: Sendable {
   let challenge: DigestChallenge
   /// The credentials as ``WireText``.
@@ -104,7 +104,7 @@ final class DigestSession: Sendable {
   private static let extendedValue = ASCIISet(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&+-.^_`|~")
 
-  /// Adopts the nonce for the next request, if the response has one (RFC 7616 §3.5).
+  /// Uses the response's nonce for the next request, if there is one (RFC 7616 §3.5).
   func takeNext(from headers: HTTPHeaders, isProxy: Bool = false) {
     // The key of a `-sess` session keeps its first nonce. To change it, the server sends a challenge.
     guard !challenge.isSession, let value = headers[wire: isProxy ? "Proxy-Authentication-Info" : "Authentication-Info"]

@@ -4,7 +4,7 @@ extension Authenticators {
   /// Credentials in a file that only its owner can read (mode 0600).
   ///
   /// The file is JSON and not encrypted: the user and root can read it. It is replaced atomically, and read for each
-  /// request for a credential, so that one process sees the changes of another.
+  /// request for a credential, so one process sees the changes of another.
   ///
   /// Processes can share the file. A change waits up to 10 seconds for the lock, a file with the same name and `.lock`,
   /// which is not removed. Changes take effect in the order of the calls.
@@ -42,7 +42,7 @@ extension Authenticators {
 
     /// Stores a credential, or removes it if `nil`.
     ///
-    /// - Throws: ``HTTPError/Kind/fileFailed``, also if another process holds the lock.
+    /// - Throws: ``HTTPError/Kind/fileFailed``, for example if another process holds the lock.
     public func set(_ credential: Credential?, for space: ProtectionSpace) throws {
       try DiskFolder.make(DiskCalls.trimmed(DiskCalls.split(DiskFolder.path(url)).folder), syncingBy: .system)
       let lock = try FileLock(path + ".lock", patience: patience)
