@@ -52,7 +52,7 @@ extension CacheDecision.Reason {
     }
   }
 
-  /// The section that says why the server is asked without conditions.
+  /// The section with the reason why the request is sent without conditions.
   fileprivate var fetchSection: String? {
     switch self {
     case .neverRead: nil

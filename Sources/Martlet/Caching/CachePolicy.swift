@@ -15,7 +15,7 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
   public static let neverWrite = CachePolicy(rawValue: 2)
   /// Uses a stored response while it is fresh, and asks the server whether it still holds when it is not (RFC 9111 §4).
   public static let revalidateWhenStale = CachePolicy(rawValue: 4)
-  /// Revalidates a stored response each time, also in caches on the way.
+  /// Revalidates a stored response each time, even in intermediate caches.
   ///
   /// The request has `Cache-Control: max-age=0`, unless it already has a `Cache-Control` field.
   public static let alwaysRevalidate = CachePolicy(rawValue: 8)

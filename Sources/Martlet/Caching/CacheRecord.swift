@@ -58,7 +58,7 @@ protocol CacheStorage: AnyObject, Sendable {
 
   /// Stores a record, replacing the previous one.
   ///
-  /// A body in a file comes from a sink of this shelf, or from a record with this key.
+  /// A body in a file comes from a sink of this storage, or from a record with this key.
   func store(_ record: CacheRecord, _ key: CacheKey) async throws
 
   func remove(_ key: CacheKey) async throws

@@ -21,10 +21,10 @@ final class MemoryStorage: CacheStorage {
   let limit: Int64
   private let state = Locked(State())
 
-  /// Creates an empty shelf; the limit in bytes includes heads.
+  /// Creates an empty storage; the limit in bytes includes heads.
   init(limit: Int64) { self.limit = max(0, limit) }
 
-  /// A quarter of the limit, so that one large body does not evict everything else.
+  /// A quarter of the limit, so one large body does not evict everything else.
   var maximumBodyBytes: Int64 { limit / 4 }
 
   var isSurelyEmpty: Bool { state.withLock { $0.items.isEmpty } }

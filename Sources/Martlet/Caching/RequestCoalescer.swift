@@ -72,7 +72,7 @@ final class RequestCoalescer: Sendable {
     }
   }
 
-  /// The duty to end a flight; a released lease ends it as `left`.
+  /// The duty to end a coalesced request; a released lease ends it as `left`.
   final class Lease: Sendable {
     private let flights: RequestCoalescer
     private let key: Key

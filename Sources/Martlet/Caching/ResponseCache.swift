@@ -40,10 +40,10 @@ public final class ResponseCache: Sendable {
 
   /// A cache on disk, in a directory.
   ///
-  /// Processes that share the directory share its responses, also at the same time. Only the owner has access to the
-  /// directory and its files (modes 0700 and 0600), and file names do not reveal URLs. Files are written atomically, even if
-  /// the process is killed; a damaged file counts as absent. A response that cannot be written is not stored, and its request
-  /// proceeds.
+  /// Processes that share the directory share its responses, even at the same time. Only the owner has access to the
+  /// directory and its files (modes 0700 and 0600), and file names do not reveal URLs. Files are written atomically,
+  /// even if the process is killed; a damaged file counts as absent. A response that cannot be written is not stored,
+  /// and its request proceeds.
   ///
   /// Responses to requests with credentials are written to disk only with a ``RequestOptions/cachePartition``. Otherwise they
   /// are kept in 8 MiB of memory, together with those stored for the session (``ResponseCache/Storage/session``).

@@ -32,7 +32,7 @@ enum Selection {
   /// Normalizes a field without changing its meaning.
   ///
   /// Lines become one list, and blanks around commas are ignored (RFC 9110 §5.3, §5.6.1). For languages, codings and
-  /// character sets, case and order are ignored, too, because weights express the preference.
+  /// character sets, case and order are also ignored, because weights express the preference.
   private static func normalized(_ values: [String], of name: String) -> String {
     let members = values.flatMap { FieldSyntax.listMembers(of: $0) }
     guard ["accept-language", "accept-encoding", "accept-charset"].contains(name) else {

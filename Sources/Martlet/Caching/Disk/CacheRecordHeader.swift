@@ -49,7 +49,7 @@ struct CacheRecordHeader: Equatable {
       bodyFile = try reader.number()
       let checksum: UInt64 = try reader.number()
       let covered = UnsafeRawBufferPointer(rebasing: bytes[..<(Self.length - 8)])
-      // The lengths are bounded, so that their sum cannot overflow.
+      // The lengths are bounded, so their sum cannot overflow.
       guard checksum == RecordChecksum.of(covered), headLength <= Self.maximumHeadLength,
         (0...Int64.max / 4).contains(bodyLength)
       else { return nil }

@@ -86,7 +86,7 @@ struct DiskSink: Sendable {
     piece.withUnsafeBytes { checksum.update($0) }
   }
 
-  /// Returns the complete body, for storage by the shelf that made the sink.
+  /// Returns the complete body, for the storage that created the sink.
   func finish() -> CachedBody {
     .file(DiskFile(temporary.descriptor, count: count, checksum: checksum.value, temporary: temporary))
   }

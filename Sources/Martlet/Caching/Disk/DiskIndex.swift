@@ -2,7 +2,7 @@ import MartletBase
 
 /// The known files of a storage folder: a hint, because other processes change the folder.
 ///
-/// The index has 256 parts, one for each subfolder. Each part is rescanned separately, so that storing a record rarely
+/// The index has 256 parts, one for each subfolder. Each part is rescanned separately, so storing a record rarely
 /// needs a full scan.
 struct DiskIndex {
   /// The files of one key.
@@ -84,7 +84,7 @@ struct DiskIndex {
 
   /// The files to evict for the limit, least recently used first.
   ///
-  /// They include another twentieth of the limit, so that not every stored record causes a search.
+  /// They include another twentieth of the limit, so not every stored record causes a search.
   func victims(limit: Int64) -> [(name: DiskName, slot: Slot)] {
     guard bytes > limit else { return [] }
     let all = parts.joined().map { (name: $0.key, slot: $0.value) }

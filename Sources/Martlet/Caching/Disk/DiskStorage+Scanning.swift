@@ -82,7 +82,7 @@ extension DiskStorage {
     return slots
   }
 
-  /// The size of a file, limited so that sums cannot overflow.
+  /// The size of a file, limited because sums must not overflow.
   private func bounded(_ facts: DiskFacts) -> Int64 { min(facts.size, 1 << 40) }
 
   /// Removes unfinished files of killed processes.
@@ -96,7 +96,7 @@ extension DiskStorage {
     }
   }
 
-  // MARK: What is there
+  // MARK: Contents
 
   func usage() -> (bytes: Int64, records: Int) {
     guard let folder = folderIfThere(), folder.isInPlace else { return (0, 0) }

@@ -3,7 +3,7 @@ import MartletBase
 /// Records on disk, one file each, with eviction of the least recently used.
 ///
 /// ``DiskName`` describes the folder and ``CacheRecordHeader`` a file. A file is written under a temporary name and
-/// renamed, so that it is replaced atomically, even if the process ends. Files are not synced: after a crash of the
+/// renamed, so it is replaced atomically, even if the process ends. Files are not synced: after a crash of the
 /// machine, the checksums detect damage, and the response is requested again. An invalid file counts as absent and is
 /// removed.
 ///
@@ -34,7 +34,7 @@ final class DiskStorage: CacheStorage {
   let now: @Sendable () -> Date
   let state = Locked(State())
 
-  /// Creates a shelf without accessing the disk.
+  /// Creates a storage without accessing the disk.
   ///
   /// A relative path is resolved against the current working directory.
   init(path: String, limit: Int64, now: @escaping @Sendable () -> Date = { Date() }) {
@@ -43,7 +43,7 @@ final class DiskStorage: CacheStorage {
     self.now = now
   }
 
-  /// A quarter of the limit, so that one large body does not evict everything else.
+  /// A quarter of the limit, so one large body does not evict everything else.
   var maximumBodyBytes: Int64 { limit / 4 }
 
   /// Whether the folder does not exist; in an existing one, other processes may store records at any time.
@@ -84,7 +84,7 @@ final class DiskStorage: CacheStorage {
         drop(name, in: folder)
         return nil
       }
-      // A time in the future comes from a wrong clock, and is updated, too.
+      // A time in the future comes from a wrong clock, and is also updated.
       if abs(time - facts.time) > Self.touchInterval { DiskCalls.setTime(time, of: file.number) }
       state.withLock { $0.index.touch(name, at: time) }
       return found
