@@ -18,7 +18,7 @@ package final class Call: Watched {
     var attempts: [HTTPResponse.Attempt] = []
     var redirects: [HTTPResponse.Redirect] = []
     var current: HTTPRequest
-    /// The current exchange, so that the error of the total limit can name its phase.
+    /// The current exchange, so the error of the total limit can name its phase.
     ///
     /// Released at the end of the exchange, because the exchange references its call.
     var exchange: ExchangeControl?
@@ -281,7 +281,7 @@ package final class Call: Watched {
     if error.explanation.isEmpty { error.explanation = explanation }
   }
 
-  // MARK: What happens on the way
+  // MARK: Events during the call
 
   func setCurrent(_ request: HTTPRequest, _ exchange: ExchangeControl) {
     let previous = state.withLock { state in

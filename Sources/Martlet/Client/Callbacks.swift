@@ -1,8 +1,8 @@
 /// The callbacks of a request, and their delivery.
 ///
 /// `@unchecked Sendable`, because the closures need not be Sendable: they are called only on the actor on which they
-/// were created. Without an actor they are called on one of their own, after everything that the caller did before
-/// starting the request. What they capture may be released on any thread.
+/// were created. Without an actor, they are called on a separate actor, after everything that the caller did before
+/// starting the request. Their captured values may be released on any thread.
 struct Callbacks<Output: Sendable>: @unchecked Sendable {
   var onStart: (() -> Void)?
   /// Decodes the output, if that is done on the actor, and returns the call.

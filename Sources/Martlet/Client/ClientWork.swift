@@ -22,7 +22,7 @@ public protocol ClientWork: AnyObject, Sendable {
 }
 
 extension HTTPClient {
-  /// Attaches work, so that ``drain(timeout:)`` drains it; attaching it again has no effect.
+  /// Attaches work to be drained by ``drain(timeout:)``; attaching it again has no effect.
   ///
   /// The client retains the work until it is detached.
   ///

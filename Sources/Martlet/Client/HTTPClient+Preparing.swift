@@ -11,8 +11,8 @@ extension HTTPClient {
   ///   - options: The per-request options with which it will be sent.
   /// - Returns: The request.
   /// - Throws: ``HTTPError``: the kinds that a request throws before it is sent, such as
-  ///   ``HTTPError/Kind/invalidRequest`` and ``HTTPError/Kind/fileFailed``; also ``HTTPError/Kind/invalidRequest`` for
-  ///   a URL with a user name, whose password would be stored. An error of a body stream that is spooled;
+  ///   ``HTTPError/Kind/invalidRequest`` and ``HTTPError/Kind/fileFailed``, and ``HTTPError/Kind/invalidRequest`` for a
+  ///   URL with a user name, whose password would be stored. An error of a body stream that is spooled;
   ///   `CancellationError`.
   @concurrent public nonisolated func prepare(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()

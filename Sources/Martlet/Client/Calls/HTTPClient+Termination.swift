@@ -25,7 +25,7 @@ extension HTTPClient {
     TerminationDrain.add(core, timeout)
   }
 
-  /// Waits for `SIGTERM` and drains the client, so that the program can end itself.
+  /// Waits for `SIGTERM` and drains the client; the program can then end itself.
   ///
   /// Running requests finish as with ``drain(timeout:)``, and later ones throw ``HTTPError/Kind/clientClosed``. The
   /// process does not end until the program does: its tasks handle the last responses, and its main function returns.

@@ -25,7 +25,7 @@ extension HTTPClient {
   ///   - options: Per-request options.
   ///   - type: The type to decode.
   /// - Returns: The value.
-  /// - Throws: ``HTTPError``, also of kind ``HTTPError/Kind/decoding``, `CancellationError`, or an error thrown by
+  /// - Throws: ``HTTPError``, including kind ``HTTPError/Kind/decoding``, `CancellationError`, or an error thrown by
   ///   middleware.
   public nonisolated func get<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -126,7 +126,7 @@ extension HTTPClient {
   ///   - options: Per-request options.
   ///   - type: The type to decode.
   /// - Returns: The value.
-  /// - Throws: ``HTTPError``, also of kind ``HTTPError/Kind/decoding``, `CancellationError`, or an error thrown by
+  /// - Throws: ``HTTPError``, including kind ``HTTPError/Kind/decoding``, `CancellationError`, or an error thrown by
   ///   middleware.
   public nonisolated func get<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],

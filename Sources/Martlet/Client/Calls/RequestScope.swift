@@ -64,7 +64,7 @@ public final class RequestScope: Sendable {
 
   /// Starts a request and calls back on the caller's actor while the owner exists.
   ///
-  /// The owner is held weakly, so that no retain cycle is possible.
+  /// The owner is held weakly, so no retain cycle is possible.
   ///
   /// - Parameters:
   ///   - request: The request.

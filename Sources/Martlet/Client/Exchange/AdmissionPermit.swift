@@ -11,7 +11,7 @@ final class AdmissionPermit: Sendable {
     /// How often the exchange has gone back to the rate of the origin.
     var returns = 0
     var hasResponded = false
-    /// Whether the exchange has ended; its place is freed once the response is noted, too.
+    /// Whether the exchange has ended; its place is freed once the response is also recorded.
     var hasEnded = false
     var isOver = false
     var control: ExchangeControl?
@@ -88,9 +88,9 @@ final class AdmissionPermit: Sendable {
     }
   }
 
-  /// Gives the place back if the server has asked for a pause during the wait for it.
+  /// Releases the place if the server has asked for a pause during the wait for it.
   ///
-  /// Three times at most, so that the waits of an exchange are bounded, whatever the server says.
+  /// An exchange goes back at most three times, so its waits are bounded, whatever the server says.
   func observePause() {
     guard let last, let index = lines.firstIndex(where: { $0.key.obeyedOrigin != nil && $0.isPaused }) else { return }
     let goesBack = state.withLock { state in
@@ -161,7 +161,7 @@ extension RateLimit {
 }
 
 extension Call {
-  /// Whose turn it is when requests of several callers wait.
+  /// The caller, which decides the order when requests of several callers wait.
   var caller: FairQueue.Caller {
     if let tag { return .tag(tag) }
     return deadline.map { .work($0.deadline.identity) } ?? .anybody

@@ -342,7 +342,7 @@ final class ConnectionSlot: Sendable {
   /// Ends the slot; returns whether it was exclusive, or `nil` if it had ended before.
   private func end() -> Bool? { isExclusive.withLock { $0.take() } }
 
-  /// Notes whether HTTP/2 was negotiated, so that others can share the connection.
+  /// Records whether HTTP/2 was negotiated and other requests can share the connection.
   func recordVersion(isMultiplexed: Bool) {
     isExclusive.withLock { isExclusive in
       guard let known = isExclusive else { return }

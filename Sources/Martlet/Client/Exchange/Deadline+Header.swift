@@ -3,7 +3,7 @@ public import MartletBase
 extension Deadline {
   /// A header field that tells servers how much time is left for a request.
   ///
-  /// A server that knows it can stop working for a client that has given up. Set it for servers that understand it:
+  /// A server that knows it can stop working for a client that no longer waits. Set it for servers that understand it:
   ///
   /// ```swift
   /// let client = HTTPClient {

@@ -73,7 +73,7 @@ package final class ExchangeControl: Watched {
     case over
   }
 
-  /// What the exchange waits for; one with a body waits for the server when all of it is sent.
+  /// The event that the exchange waits for; one with a body waits for the server when all of it is sent.
   func wait(hasBody: Bool) -> Wait {
     state.withLock { state in
       if state.isOver { return .over }
@@ -86,7 +86,7 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  /// Ends the exchange, because the other one of the request has won.
+  /// Ends the exchange, because the request's other exchange has won.
   func lose(_ error: any Error) {
     state.withLock { $0.isLost = true }
     abortSource.abort(error)
@@ -103,7 +103,7 @@ package final class ExchangeControl: Watched {
       })
   }
 
-  /// What to do after the lock is released: the next check to plan, and the new phase to report.
+  /// The actions after the lock is released: the next check to plan, and the new phase to report.
   private typealias Change = (next: Duration?, entered: HTTPError.Phase?)
 
   private func change(_ state: inout State, to phase: HTTPError.Phase, at now: Duration) -> Change {
@@ -123,7 +123,7 @@ package final class ExchangeControl: Watched {
   /// Notes that this transport cannot detect the end of the connection phase.
   ///
   /// The phase then lasts until the request or the response progresses. When the connect limit or the following limit
-  /// passes, `probe` returns whether there is a connection; without it the limit is the sum of both.
+  /// ends, `probe` returns whether there is a connection; without it the limit is the sum of both.
   package func connectIsUnknown(probe: (@Sendable () -> Bool)? = nil) {
     state.withLock {
       $0.isConnectKnown = false
@@ -156,7 +156,7 @@ package final class ExchangeControl: Watched {
       })
   }
 
-  /// Reports the status; bytes of a response that is not accepted are no progress.
+  /// Reports the status; the bytes of a response that is not accepted do not count as progress.
   package func didReceiveStatus(_ status: HTTPStatus) {
     guard !call.counts(status) else { return }
     state.withLock { $0.bytes.isCounted = false }

@@ -33,7 +33,7 @@ extension AuthenticationScheme {
 }
 
 extension Call {
-  /// Prepares connection-based authentication for an answer.
+  /// Prepares connection-based authentication for an authorization.
   ///
   /// Throws `unsupported` if the transport does not support it, `authenticationFailed` for http without permission, and
   /// `invalidRequest` for an account that cannot be sent.

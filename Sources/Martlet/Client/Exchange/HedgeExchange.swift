@@ -18,7 +18,7 @@ final class HedgeExchange: Sendable {
     self.isHedge = isHedge
   }
 
-  /// The exchange; a lane has several if middleware repeats the request.
+  /// The current exchange; there are several if middleware repeats the request.
   var control: ExchangeControl? { state.withLock { $0.control } }
 
   var isLost: Bool { state.withLock { $0.isLost } }

@@ -38,7 +38,7 @@ final class InstrumentFeed: Sendable {
   func flush(within limit: Duration) async { await events.flush(within: limit) }
 }
 
-/// What a call keeps for its instruments and its trace; most calls have neither.
+/// The state of a call's instruments and trace; most calls have neither.
 final class CallInstrumentation: Sendable {
   /// The call as instruments see it, if there are any.
   let shown: Boxed<InstrumentEvent.Call>?
@@ -72,7 +72,7 @@ final class CallInstrumentation: Sendable {
 extension Call {
   /// Tells the instruments, if there are any.
   ///
-  /// After the end of the call, only events that are late by nature are told.
+  /// After the end of the call, only events that are late by nature are delivered.
   func notifyInstruments(_ kind: @autoclosure () -> InstrumentEvent.Kind, isLate: Bool = false) {
     guard let watch, let shown = watch.shown, let feed = settings.instruments, isLate || !stage.isEnded else { return }
     feed.deliver(InstrumentEvent(shown: shown, time: core.timeline.now() - watch.start, kind: kind()))

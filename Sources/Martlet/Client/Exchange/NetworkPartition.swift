@@ -60,7 +60,7 @@ struct NetworkPartition: Sendable, Hashable {
     SHA2.sha256(Array(material.bytes)).hexadecimal
   }
 
-  /// A digest of texts, with their lengths so that different lists differ.
+  /// A digest of texts and their lengths, so different lists have different digests.
   private static func digest(_ parts: [String]) -> String {
     guard !parts.isEmpty else { return "" }
     let text = parts.map { "\($0.utf8.count):\($0)" }.joined()

@@ -9,7 +9,7 @@ final class ProxyExchange: Sendable {
   /// The credentials that the request was sent with, and the proxy.
   struct Use: Sendable {
     let proxy: Proxy
-    /// Whether the proxy is a tunnel, so that responses come from the server.
+    /// Whether the proxy is a tunnel, so responses come from the server.
     let isTunnel: Bool
     let session: AuthSession?
     let sent: Sent

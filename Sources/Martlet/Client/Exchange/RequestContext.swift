@@ -11,7 +11,7 @@ public struct RequestContext: Sendable {
   /// The effective options, with all inherited values.
   public var options: RequestOptions { call.options.source }
 
-  /// What the client masks in logs.
+  /// The redaction with which the client masks logs.
   package var redaction: Redaction { call.settings.configuration.redaction }
   /// The current date for the client (``HTTPClient/Configuration/now``), such as for a signature.
   public var now: Date { call.settings.configuration.now() }
@@ -113,7 +113,7 @@ extension RequestContext {
     set { if newValue != nil || rare != nil { change { $0.credential = newValue } } }
   }
 
-  /// The lane of an exchange of a hedged request; `nil` for other requests.
+  /// The branch of a hedged request; `nil` for other requests.
   var lane: HedgeExchange? { rare?.value.lane }
 
   /// The place of the exchange at the limits of the client, if there are any.

@@ -24,7 +24,7 @@ enum RequestGate {
       }
       // Userinfo is a credential for the URL's origin, and is never sent in the URL (RFC 3986 §3.2.1).
       let own = url.user.map { Credential.user($0, password: url.password ?? "", isPreemptive: true) }
-      // The configured credential is for the client's own server, too.
+      // The configured credential is also for the client's own server.
       let configured = base == url.origin ? settings.configuration.options.credential : nil
       let credential = own ?? credential ?? configured
       if credential != nil { headers.remove("Authorization") }

@@ -117,5 +117,5 @@ public struct TransportSettings: Sendable {
 
 /// A transport that watches ``RequestContext`` for the end of its exchange.
 ///
-/// It needs no task of its own.
+/// It needs no separate task.
 package protocol AbortAwareTransport: Transport {}

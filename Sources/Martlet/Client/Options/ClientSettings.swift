@@ -7,7 +7,7 @@ final class ClientSettings: Sendable {
   /// The key that separates stored state by trust, identity and route.
   let partition: NetworkPartition
   let defaultHeaders: HTTPHeaders
-  /// Whether the default fields are valid, so that requests need not check them again.
+  /// Whether the default fields are valid, so requests need not check them again.
   let areDefaultHeadersSound: Bool
   /// Whether the default fields contain credentials, which then separate stored responses.
   let areDefaultHeadersSecret: Bool
@@ -22,7 +22,7 @@ final class ClientSettings: Sendable {
   let guards: GuardSet?
   /// The delivery to the instruments, or `nil` for none.
   let instruments: InstrumentFeed?
-  /// The options of a request that sets none of its own.
+  /// The options of a request without its own options.
   let options: ResolvedOptions
   private let limitsLoad: Bool
   /// Whether all stages end with the call, so no task is necessary to end the wait for them.

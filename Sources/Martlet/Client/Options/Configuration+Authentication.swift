@@ -2,7 +2,7 @@ extension HTTPClient.Configuration {
   /// The storage for accepted credentials; `nil` by default.
   ///
   /// With `nil`, accepted credentials live in memory as long as the client. The store is consulted before an
-  /// authenticator that obtains credentials at run time (`.ask(…)`, `.oauth2(…)` or your own), and by itself where no
+  /// authenticator that obtains credentials at run time (`.ask(…)`, `.oauth2(…)` or your own), and alone if no
   /// authenticator is set.
   public var credentialStore: (any CredentialStore)? {
     get { authenticators.store }

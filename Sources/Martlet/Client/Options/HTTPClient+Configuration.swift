@@ -55,7 +55,7 @@ extension HTTPClient {
     /// Credentials by origin; empty by default.
     public var authenticators = Authenticators()
 
-    /// Guards that reject disallowed destinations, also of redirects and middleware; empty by default.
+    /// Guards that reject disallowed destinations, including those of redirects and middleware; empty by default.
     ///
     /// Adding ``RequestGuard/publicAddressesOnly`` makes the client open new connections.
     public var guards: [RequestGuard] = [] { didSet { guardRules = GuardRules(guards) } }
@@ -73,7 +73,7 @@ extension HTTPClient {
     ///
     /// With HTTP/1 each request needs its own connection. With HTTP/2, requests whose bodies are collected share one
     /// connection, or as many as the server's limit of streams requires; see ``concurrency``. With the Linux
-    /// engine, each streamed response and each streamed request body has its own connection, so that a slow reader or
+    /// engine, each streamed response and each streamed request body has its own connection, so a slow reader or
     /// body does not hold up other requests, unless only one connection is allowed. The system's loaders do not report
     /// the version in time: for them this is the maximum number of requests.
     ///
@@ -179,7 +179,7 @@ extension HTTPClient {
     /// }
     /// ```
     ///
-    /// By default keys are sorted (`.sortedKeys`), so that equal values have equal bytes. Each client has its own
+    /// By default keys are sorted (`.sortedKeys`), so equal values have equal bytes. Each client has its own
     /// encoder, initially with the strategies of ``default``. Change it here or in ``HTTPClient/update(_:)``. Do not
     /// change the one that ``HTTPClient/configuration`` returns: running requests use it.
     public var encoder: JSONEncoder {

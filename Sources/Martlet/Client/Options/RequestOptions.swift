@@ -13,7 +13,7 @@ public struct RequestOptions: Sendable {
 
   /// Whether repeating the request is harmless; ``HTTPRequest/isIdempotent`` by default.
   ///
-  /// With `true`, a ``retry`` policy repeats a `POST` like a `GET`, also after a response with 429 or 503 and on a
+  /// With `true`, a ``retry`` policy repeats a `POST` like a `GET`, even after a response with 429 or 503 and on a
   /// connection that turns out dead. With `false`, it repeats no request that may have reached a server, not even a
   /// `GET`. It applies to every redirect of the call.
   public var isIdempotent: Bool?
@@ -28,9 +28,9 @@ public struct RequestOptions: Sendable {
 
   /// The priority among the requests that wait for a limit of the client, from -100 to 100; 0 by default.
   ///
-  /// Among those with the highest priority, callers take turns, and each of them gets its oldest request served. A
-  /// caller is what has the same ``tag``, or without a tag the same ``Deadline``. It applies to ``rate`` and
-  /// ``HTTPClient/Configuration/concurrency``; a ``RequestQueue`` has priorities of its own.
+  /// Among those with the highest priority, callers take turns, and each of them gets its oldest request served.
+  /// Requests with the same ``tag``, or without a tag the same ``Deadline``, belong to one caller. The priority applies
+  /// to ``rate`` and ``HTTPClient/Configuration/concurrency``; a ``RequestQueue`` has its own priorities.
   public var priority: Int?
 
   /// The redirect policy; ``RedirectPolicy/follow`` by default.
@@ -92,7 +92,7 @@ public struct RequestOptions: Sendable {
   ///
   /// By default, for bodies known to be larger than 1 MiB. A server that rejects the body sends its final response
   /// before the body is sent. Requires HTTP/1.1 and the Linux engine; the system's loader never sends the expectation.
-  /// Without an answer, the body is sent after a second. By default, the client does not send the expectation again to
+  /// Without a response, the body is sent after a second. By default, the client does not send the expectation again to
   /// a server that let that second pass, nor with a request whose idle limit is less than 2 seconds. After a 417
   /// response, the request is sent once more without the expectation. The request's own `Expect` header field takes
   /// precedence over this option.
