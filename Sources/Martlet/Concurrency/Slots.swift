@@ -40,7 +40,7 @@ struct Slots<Element> {
     guard let element = self[place] else { return nil }
     elements[place] = nil
     free.append(place)
-    // Else each look at all elements would pass the places of the busiest moment.
+    // Otherwise each look at all elements would pass the places of the busiest moment.
     if elements.count > Self.keptPlaces, isEmpty { (elements, free) = ([], []) }
     return element
   }

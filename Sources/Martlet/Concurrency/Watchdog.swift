@@ -18,14 +18,14 @@ final class Watchdog: Sendable {
     var pump: Task<Void, Never>?
   }
 
-  /// Limits within this interval are checked together, so that many limits do not keep a core busy.
+  /// Limits within this interval are checked together, so many limits do not keep a core busy.
   private static let grain = Duration.milliseconds(5)
 
   /// The delay of the timer above which the process or the machine may have been suspended.
   private static let standstill = Duration.milliseconds(50)
   /// The maximum extra time after a suspension.
   ///
-  /// The readers of data that arrived in the meantime were suspended, too. Before the watchdog ends anything for its
+  /// The readers of data that arrived in the meantime were also suspended. Before the watchdog ends anything for its
   /// silence, it waits for the length of the suspension again, but no longer than this.
   static let grace = Duration.milliseconds(500)
 
@@ -81,7 +81,7 @@ final class Watchdog: Sendable {
       // Detached: it works for all requests, and must not have the task-local values of one of them.
       state.pump = Task.detached { [weak self] in
         var due = earliest
-        // Bounded, so that limits still expire on a machine that is always late.
+        // Bounded, so limits still expire on a machine that is always late.
         for _ in 0..<3 {
           guard (try? await timeline.watchUntil(due)) != nil else { return }
           let late = timeline.now() - due
@@ -111,7 +111,7 @@ final class Watchdog: Sendable {
         // If the object was removed or rescheduled in the meantime, the newer state applies.
         guard let current = state.watched[place], current.object === object, current.next == seen else { return }
         if let next {
-          // Wait at least one interval, so that a limit that is almost reached does not cause a busy loop.
+          // Wait at least one interval, so a limit that is almost reached does not cause a busy loop.
           state.watched.replace(at: place, with: (max(next, now + Watchdog.grain), object))
         } else {
           _ = state.watched.remove(at: place)
