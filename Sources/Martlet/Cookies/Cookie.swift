@@ -103,7 +103,7 @@ public struct Cookie: Sendable, Hashable, Codable {
     /// The key without the partition.
     var anywhere: Key { Key(name: name, domain: domain, isHostOnly: isHostOnly, path: path, partition: nil) }
 
-    /// Whether no client sends both cookies, so that one replaces the other.
+    /// Whether no client sends both cookies, so one replaces the other.
     func excludes(_ other: Key) -> Bool {
       anywhere == other.anywhere && (partition == other.partition || partition == nil || other.partition == nil)
     }
@@ -125,7 +125,7 @@ public struct Cookie: Sendable, Hashable, Codable {
   /// Whether the name or the value is not UTF-8.
   var hasOtherOctets: Bool { nameOctets != nil || valueOctets != nil }
 
-  /// Adopts the octets that a response has set, if they are not UTF-8.
+  /// Takes the octets that a response has set, if they are not UTF-8.
   mutating func adoptOctets(of line: SetCookie) {
     if line.name.utf8.count != line.octets.name.count { nameOctets = line.octets.name }
     if line.value.utf8.count != line.octets.value.count { valueOctets = line.octets.value }

@@ -33,7 +33,7 @@ final class CookieFile: Sendable {
     return archive.cookies.compactMap { $0.checked() }
   }
 
-  /// Merges the changes of a shelf with the file, in both directions.
+  /// Merges the changes of a storage with the file, in both directions.
   ///
   /// If a merge fails, waiting calls fail with the same error, because each new attempt could take as long. With
   /// `isAsked`, a call always makes its own attempt.
@@ -66,7 +66,7 @@ final class CookieFile: Sendable {
     shelf.withTable { $0.adopt(merged, now: now) }
   }
 
-  /// Reads the file; before a write, a file with other contents is renamed, so that it is not lost.
+  /// Reads the file; before a write, a file with other contents is renamed, so it is not lost.
   ///
   /// A file that cannot be read at all is not renamed; its error is thrown.
   private func readOrSetAside(isWriting: Bool) throws(HTTPError) -> [Cookie] {

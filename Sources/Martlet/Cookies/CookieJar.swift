@@ -152,8 +152,8 @@ public actor CookieJar {
   /// Own changes are saved automatically: call this method to retry after a failure, or to load the changes of other
   /// processes. A jar without a file does nothing.
   ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/fileFailed``, also if another process holds the file's lock for
-  ///   more than two seconds. Unsaved changes stay in memory, and are saved with the next change.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/fileFailed``, for example if another process holds the file's
+  ///   lock for more than two seconds. Unsaved changes stay in memory, and are saved with the next change.
   public func save() async throws { try await shelf.save(isAsked: true) }
 
   /// The error of the last attempt to read or save the file; `nil` after a success.

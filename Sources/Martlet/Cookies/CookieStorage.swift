@@ -3,7 +3,7 @@ import Synchronization
 
 /// The state of a jar: its cookies behind one lock, and their file.
 ///
-/// A class with a lock instead of an actor, so that a request need not await it.
+/// A class with a lock instead of an actor, so a request need not await it.
 final class CookieStorage: Sendable {
   enum Keeping: Sendable {
     case nowhere
@@ -15,7 +15,7 @@ final class CookieStorage: Sendable {
   let keeping: Keeping
   let now: @Sendable () -> Date
   private let table: Locked<CookieTable>
-  /// Whether there are cookies, so that an empty jar needs no lock.
+  /// Whether there are cookies; an empty jar needs no lock.
   ///
   /// The order is relaxed: a request that misses a change counts as sent before it.
   private let isFilled = Atomic(false)

@@ -210,7 +210,7 @@ struct CookieTable: Sendable {
     if noted.count > 2 * Self.maximumCount { noted = noted.filter { $0.value.change.cookie != nil } }
   }
 
-  /// Adopts the cookies of the storage; unsaved changes take precedence.
+  /// Merges the cookies of the storage; unsaved changes take precedence.
   mutating func adopt(_ stored: [Cookie], now: Date) {
     let own = noted
     let keys = Set(stored.map(\.key))
