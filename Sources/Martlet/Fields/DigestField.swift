@@ -6,8 +6,8 @@ import MartletBase
 enum DigestField {
   /// The SHA-256 in hexadecimal digits, from values such as `sha-256=:…:` (RFC 8941 §3.2, §3.3.5).
   ///
-  /// `nil` if it is missing or malformed: an unreadable field is ignored. Of several members, the last one counts
-  /// (RFC 8941 §3.2).
+  /// `nil` if it is missing or malformed: an unreadable field is ignored. If there are several members, the last one
+  /// counts (RFC 8941 §3.2).
   static func sha256(_ values: [String]) -> String? {
     let members = values.flatMap { FieldSyntax.listMembers(of: $0) }
     guard let member = members.last(where: { FieldSyntax.isSameName($0.prefix { $0 != "=" }, "sha-256") }) else {

@@ -65,7 +65,7 @@ extension HTTPDate: CustomStringConvertible {
 
 /// A date and time of day in UTC, in the proleptic Gregorian calendar.
 ///
-/// Days are counted in eras of 400 years that start on 1 March, so that the leap day comes last. Years have four
+/// Days are counted in eras of 400 years that start on 1 March, so the leap day comes last. Years have four
 /// digits, so nothing can overflow.
 struct CivilTime {
   var year: Int

@@ -4,7 +4,7 @@ import MartletBase
 ///
 /// Names are compared ignoring ASCII case and keep their original spelling; a name may occur several times
 /// (RFC 9110 §5.1 to §5.3). Nothing is validated here: a request with an illegal name or value is refused before
-/// anything is sent. `description` and `dump` show only the names, so that no value is logged by accident.
+/// anything is sent. `description` and `dump` show only the names, so no value is logged by accident.
 ///
 /// Two headers are equal if they have the same names and exactly the same values in the same order.
 public struct HTTPHeaders: Sendable, Hashable {
@@ -247,7 +247,7 @@ extension HTTPHeaders {
 
     /// Whether the names are equal ignoring case, and the values have the same bytes.
     public static func == (left: Field, right: Field) -> Bool {
-      // `String.==` would also consider values equal that differ in their Unicode normalisation.
+      // `String.==` would also consider values equal that differ in their Unicode normalization.
       left.isNamed(right.name) && left.value.utf8.elementsEqual(right.value.utf8) && left.others == right.others
     }
 
