@@ -1,7 +1,7 @@
 /// The special use of an address that is not on the public internet.
 ///
 /// The cases follow IANA's registries of special-purpose addresses (RFC 6890, RFC 8190). Unassigned addresses are
-/// `reserved`, so that addresses assigned later are rejected until they have been reviewed.
+/// `reserved`, so addresses assigned later are rejected until they have been reviewed.
 enum AddressUse: String, Sendable, CaseIterable {
   case unspecified = "an unspecified address"
   case loopback = "a loopback address"

@@ -1,6 +1,6 @@
 /// The combined rules of a configuration's guards.
 ///
-/// The rules are a value, so that they can be tested with a table.
+/// The rules are a value, so they can be tested with a table.
 struct GuardRules: Sendable {
   private(set) var requiresHTTPS = false
   private(set) var allowed: [AllowedHosts] = []

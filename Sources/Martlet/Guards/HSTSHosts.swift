@@ -3,7 +3,7 @@ import Synchronization
 
 /// The HSTS hosts of a client: a table behind one lock, and its file.
 ///
-/// A class with a lock instead of an actor, so that a request need not await it.
+/// A class with a lock instead of an actor, so a request need not await it.
 final class HSTSHosts: Sendable {
   private let table: Locked<HSTSTable>
   /// Avoids the lock while there are no hosts.

@@ -14,7 +14,7 @@ struct HSTSTable: Sendable {
 
   private struct Known: Sendable {
     var entry: Entry
-    /// The expiration in the file, so that not every response causes a write.
+    /// The expiration in the file; it avoids a write for each response.
     var written: Int64?
     /// The sequence number of the last update.
     var heard: UInt64
@@ -109,7 +109,7 @@ struct HSTSTable: Sendable {
     }
   }
 
-  /// Adopts the hosts of the file; unsaved changes take precedence.
+  /// Merges the hosts of the file; unsaved changes take precedence.
   mutating func adopt(_ stored: [String: Entry], now: Int64) {
     let heard = hosts.mapValues(\.heard)
     let own = hosts.filter { changes.keys.contains($0.key) }

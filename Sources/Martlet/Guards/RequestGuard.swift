@@ -48,8 +48,8 @@ public struct RequestGuard: Sendable {
   /// Refused are loopback, private, provider-shared, link-local, multicast, broadcast, unspecified, reserved,
   /// documentation and benchmark addresses, those of cloud metadata services, and IPv6 addresses that lead to one of
   /// them (mapped, NAT64, 6to4, Teredo). The guard checks the resolved address right before connecting to it, so a name
-  /// that later resolves to another address (DNS rebinding) does not pass. Of a name with several addresses, the
-  /// refused ones are skipped.
+  /// that later resolves to another address (DNS rebinding) does not pass. If a name has several addresses, the refused
+  /// ones are skipped.
   ///
   /// Requires the engine on Linux. Elsewhere, and with a custom transport, requests throw
   /// ``HTTPError/Kind/unsupported``; so do requests through a proxy, which resolves names itself. Cannot be combined
