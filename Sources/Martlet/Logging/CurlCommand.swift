@@ -8,7 +8,7 @@ struct CurlCommand {
   let request: HTTPRequest
   let url: AbsoluteURL
   let redaction: Redaction
-  /// Whether the request has every field to be sent, so that curl must not add its own.
+  /// Whether the request has every field to be sent, so curl must not add its own.
   var isComplete = false
   /// Whether an encoded body is requested and decoded.
   var isDecoding = false
@@ -109,7 +109,7 @@ extension HTTPRequest {
   /// This request as a curl command, to run in a terminal or to share.
   ///
   /// The command is always one line for a POSIX shell. Secrets are masked, so a request that needs them does not work
-  /// unchanged. curl adds its own `User-Agent` and `Accept`. What a client would add is missing: for that, see
+  /// unchanged. curl adds its own `User-Agent` and `Accept`. Fields that a client would add are missing: for them, see
   /// ``HTTPClient/curlCommand(for:options:redaction:)``.
   ///
   /// A body of at most 16 KiB is part of the command, masked like in a log. A file is
@@ -117,8 +117,8 @@ extension HTTPRequest {
   /// whose secrets could not be masked unless secrets are shown, and with ``Redaction/strict`` every body.
   ///
   /// - Parameters:
-  ///   - redaction: What to mask; ``Redaction/standard`` by default, ``Redaction/revealingSecrets`` for a command that
-  ///     works.
+  ///   - redaction: The secrets to mask; ``Redaction/standard`` by default, ``Redaction/revealingSecrets`` for a
+  ///     command that works.
   ///   - base: The base URL of a relative target.
   /// - Returns: The command.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request cannot be sent, contains a NUL
@@ -151,7 +151,7 @@ extension HTTPClient {
   /// - Parameters:
   ///   - request: The request.
   ///   - options: Per-request options.
-  ///   - redaction: What to mask; by default ``Configuration/redaction``.
+  ///   - redaction: The secrets to mask; by default ``Configuration/redaction``.
   /// - Returns: The command.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request cannot be sent.
   public nonisolated func curlCommand(

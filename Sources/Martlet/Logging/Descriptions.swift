@@ -34,7 +34,7 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
     return ([kind] + (length.map { [LogText.bytes($0)] } ?? [])).joined(separator: ", ")
   }
 
-  /// A mirror without children, so that `dump` does not show the bytes.
+  /// A mirror without children, so `dump` does not show the bytes.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -42,7 +42,7 @@ extension MultipartForm: CustomStringConvertible, CustomReflectable {
   /// The number of parts.
   public var description: String { "a form of \(parts.count) parts" }
 
-  /// A mirror without children, so that `dump` shows neither names nor values.
+  /// A mirror without children, so `dump` shows neither names nor values.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -83,7 +83,7 @@ extension HTTPResponse.Redirect: CustomStringConvertible, CustomReflectable {
     return InvalidInput.printable("\(status.rawValue): \(method.rawValue) \(from) to \(to)", limit: .max)
   }
 
-  /// A mirror without children, so that `dump` does not show unmasked URLs.
+  /// A mirror without children, so `dump` does not show unmasked URLs.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

@@ -14,7 +14,7 @@ extension LoggingMiddleware {
   /// An unknown word is reported in the log; the others apply.
   ///
   /// - Parameters:
-  ///   - redaction: What to mask; by default ``HTTPClient/Configuration/redaction``.
+  ///   - redaction: The secrets to mask; by default ``HTTPClient/Configuration/redaction``.
   ///   - sink: The destination of the lines; standard error by default.
   /// - Returns: The middleware, best used in `Configuration.exchangeMiddleware`.
   public static func fromEnvironment(

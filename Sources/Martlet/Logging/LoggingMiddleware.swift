@@ -34,7 +34,7 @@
 /// ``init(_:redaction:maximumBodyBytes:to:)``. Request bodies that are streams or files are not read for the log. No
 /// request waits for the log or fails because of it.
 public struct LoggingMiddleware: Middleware, AbortAwareMiddleware {
-  /// What to log.
+  /// The parts of an exchange to log.
   public struct Detail: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: Int
@@ -74,8 +74,8 @@ public struct LoggingMiddleware: Middleware, AbortAwareMiddleware {
   /// Creates a logging middleware.
   ///
   /// - Parameters:
-  ///   - detail: What to log; a summary by default.
-  ///   - redaction: What to mask; by default ``HTTPClient/Configuration/redaction``.
+  ///   - detail: The parts of an exchange to log; a summary by default.
+  ///   - redaction: The secrets to mask; by default ``HTTPClient/Configuration/redaction``.
   ///   - maximumBodyBytes: The maximum number of body bytes to log; 4 KiB by default, at most 1 MiB.
   ///   - sink: The destination of the lines; standard error by default.
   public init(
