@@ -73,7 +73,7 @@ enum SecretNames {
     "raw",
   ])
 
-  /// Elements of markup that are no secrets: `<Key>photo.jpg</Key>`, `<code>swift test</code>`.
+  /// Elements of markup that are not secret: `<Key>photo.jpg</Key>`, `<code>swift test</code>`.
   static func isHarmlessElement(_ name: [UInt8]) -> Bool { harmlessElements.contains(name) }
 
   /// Whether a name with a colon also occurs in ordinary sentences: `exit code: 1`, `401 Unauthorized: the server …`.
