@@ -2,7 +2,7 @@ public import MartletBase
 
 /// The error of a failed call; a cancelled call throws `CancellationError`.
 ///
-/// There is a single type, so that one `catch` is enough; ``kind`` distinguishes the failures that a caller could
+/// There is a single type, so one `catch` is enough; ``kind`` distinguishes the failures that a caller could
 /// handle differently. The description is one line with the failure, the URL, the attempts, the phase, the elapsed time
 /// and the cause. It never contains header values, bodies, or query values and parts of paths that the client's
 /// ``HTTPClient/Configuration/redaction`` hides, and `dump` shows no more than the description.

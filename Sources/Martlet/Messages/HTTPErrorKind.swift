@@ -1,7 +1,7 @@
 extension HTTPError {
   /// A kind of failure that a caller could handle differently from others.
   ///
-  /// A struct with static members, so that a later version can add kinds without breaking a `switch`.
+  /// A struct with static members, so a later version can add kinds without breaking a `switch`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The name of the static member.
     public let description: String

@@ -1,6 +1,6 @@
 /// A request, as a value.
 ///
-/// Copies are independent. One value can be sent any number of times, also concurrently.
+/// Copies are independent. One value can be sent any number of times, even concurrently.
 public struct HTTPRequest: Sendable, Hashable {
   private struct Parts: Sendable, Hashable {
     var method: HTTPMethod

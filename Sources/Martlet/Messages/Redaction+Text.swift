@@ -22,7 +22,7 @@ extension Redaction {
     return URLRedaction.redact(value, self)
   }
 
-  /// Whether the value of a field is a URL as a whole, so that its fragment can be recognised.
+  /// Whether the value of a field is a URL as a whole, so its fragment can be recognized.
   static func isURL(_ field: HTTPHeaders.Field) -> Bool {
     ["Location", "Content-Location", "Referer"].contains { FieldSyntax.isSameName($0, field.name) }
   }

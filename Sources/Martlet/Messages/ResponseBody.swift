@@ -176,7 +176,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// The complete body, if it is in memory.
   var immediate: Data? { if case .data(let data) = storage { data } else { nil } }
 
-  /// Ends the body, whoever reads it.
+  /// Ends the body for all readers.
   func close() {
     switch storage {
     case .stream(_, let reader), .pull(_, let reader): reader.close()
@@ -192,7 +192,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     case .data(let data):
       let rest = Locked<Data?>(data)
       return { rest.withLock { $0.take() } }
-    // The closure retains the reader, so that releasing the body still ends the exchange.
+    // The closure retains the reader, so releasing the body still ends the exchange.
     case .stream(let stream, let reader):
       return {
         defer { withExtendedLifetime(reader) {} }

@@ -26,7 +26,7 @@ package final class BodySource: ComparedByIdentity {
   static func once<Pieces: AsyncSequence & Sendable>(
     _ pieces: Pieces, length: Int64?, _ data: @escaping @Sendable (Pieces.Element) -> Data
   ) -> BodySource {
-    // Taken out when reading starts, so that the sequence is released when reading ends.
+    // Taken out when reading starts, so the sequence is released when reading ends.
     let box = Locked<Pieces?>(pieces)
     return BodySource(length: length, isReplayable: false) { take in
       guard let taken = box.withLock({ $0.take() }) else { throw used }

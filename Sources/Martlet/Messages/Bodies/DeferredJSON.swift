@@ -2,7 +2,7 @@ import MartletBase
 
 /// A value that the sending client encodes as JSON, with its own encoder.
 ///
-/// An object, so that it does not enlarge bodies, of which each waiting request holds several.
+/// An object, so it does not enlarge bodies, of which each waiting request holds several.
 package final class DeferredJSON: Sendable {
   private let value: any Encodable & Sendable
 
@@ -76,7 +76,7 @@ extension HTTPRequest {
 extension JSONEncoder {
   /// The default encoder of a client.
   ///
-  /// It sorts keys, so that equal values have equal bytes, whatever the order of a dictionary.
+  /// It sorts keys, so equal values have equal bytes, whatever the order of a dictionary.
   static var standard: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
@@ -116,7 +116,7 @@ extension JSONDecoder {
 extension HTTPBody {
   /// A JSON value written as a literal, such as `.json(["name": "Ada", "age": 36])`.
   ///
-  /// Of the client's encoder only `outputFormatting` is used: the names are those of the document already.
+  /// Only `outputFormatting` of the client's encoder is used, because the names are already those of the document.
   ///
   /// - Parameter value: The value; if it cannot be encoded, sending throws ``HTTPError/Kind/invalidRequest``.
   /// - Returns: The body.

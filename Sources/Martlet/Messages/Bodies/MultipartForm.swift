@@ -4,7 +4,7 @@ public import MartletBase
 ///
 /// Parts are sent in the order they were added; a name may be added more than once. Nothing is read before it is sent,
 /// and nothing is copied to disk. Names and filenames are written as browsers write them (WHATWG, "multipart/form-data
-/// encoding algorithm"): in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, so that no name can break out of its
+/// encoding algorithm"): in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, so no name can break out of its
 /// quotes. Line breaks in names and in field values become CR LF. A field name that ends in a backslash and is followed
 /// by a filename is refused, because servers read it in different ways: sending throws
 /// ``HTTPError/Kind/invalidRequest``.
