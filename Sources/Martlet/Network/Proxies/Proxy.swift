@@ -111,6 +111,6 @@ extension Proxy: CustomStringConvertible, CustomReflectable {
     problem == nil ? "\(scheme == .socks5 ? "socks5" : scheme.rawValue)://\(host):\(port)" : "an unreadable proxy"
   }
 
-  /// A mirror without children, so that no dump shows a password.
+  /// A mirror without children, so no dump shows a password.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -45,7 +45,7 @@ public struct TLSSettings: Sendable, Hashable {
   /// The public key pins, one of which the server must match; none by default.
   ///
   /// Pins are checked in addition to everything else. A pin is `sha256//` and the base64 of the SHA-256 of the DER of a
-  /// `SubjectPublicKeyInfo` (RFC 7469 §2.4); `sha256/` is accepted, too. Only the key of the server's own certificate
+  /// `SubjectPublicKeyInfo` (RFC 7469 §2.4); `sha256/` is also accepted. Only the key of the server's own certificate
   /// counts, not those of the certificates above it. An empty list is an error, because no server could match it.
   public var pins: [String]?
 
