@@ -11,7 +11,7 @@ enum Redirection {
 
   typealias Reason = Explanation.RedirectReason
 
-  /// What distinguishes the next request, besides its URL.
+  /// The changes to the next request, besides its URL.
   struct Changes: Sendable, Equatable {
     /// The previous method, if it is another one.
     var method: HTTPMethod?
