@@ -2,7 +2,7 @@ import MartletBase
 
 /// Limits the retries of a client, to protect overloaded servers.
 ///
-/// The budget allows 20 % of the requests of the last ten seconds, plus three per second, so that a quiet client can
+/// The budget allows 20 % of the requests of the last ten seconds, plus three per second, so a quiet client can
 /// retry.
 final class RetryBudget: Sendable {
   private struct Second {

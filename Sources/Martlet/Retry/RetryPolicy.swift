@@ -2,7 +2,7 @@ import MartletBase
 
 /// Decides whether and when a failed attempt is repeated.
 ///
-/// A policy depends on values only, never on the client or a task, so that it is easy to test. Whatever it decides, a
+/// A policy depends on values only, never on the client or a task, so it is easy to test. Whatever it decides, a
 /// request is repeated only if its body can be sent again. A request that is neither idempotent (RFC 9110 §9.2.2) nor
 /// has an `Idempotency-Key` is repeated only if none of its bytes can have reached a server, unless
 /// ``RequestOptions/isIdempotent`` says that repeating it is harmless. ``HTTPResponse/Attempt/retryRefusal`` reports a
@@ -54,9 +54,9 @@ public struct RetryPolicy: Sendable {
 
   /// Repeats a request once, immediately, if its connection turns out dead before the response starts.
   ///
-  /// This happens when a server closes an idle connection at the moment it is reused. This policy, like all others
-  /// except ``off``, also repeats a request that an HTTP/2 server reports as not processed (RFC 9113 §8.7), whatever
-  /// its method: up to ten times, or up to three times if the server ended the connection with an error. After
+  /// This happens when a server closes an idle connection at the moment it is reused. Like all others except ``off``,
+  /// this policy also repeats a request that an HTTP/2 server reports as not processed (RFC 9113 §8.7), whatever its
+  /// method: up to ten times, or up to three times if the server ended the connection with an error. After
   /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:initialDelay:maximumDelay:)`` repeats then,
   /// after its delay.
   public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
