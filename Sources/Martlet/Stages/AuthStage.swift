@@ -2,7 +2,7 @@ import MartletBase
 
 /// Adds the origin's credentials, and answers its 401 responses (RFC 9110 §11.6).
 struct AuthStage: Stage {
-  /// The limit for one request, also with a proxy.
+  /// The limit for one request, with or without a proxy.
   static let maximumExchanges = 4
   /// The maximum number of body bytes to read of a 401.
   ///

@@ -189,7 +189,7 @@ final class CacheTransaction: Sendable {
   }
 
   func send(_ hop: Hop, _ lease: RequestCoalescer.Lease?) async throws -> StreamedResponse {
-    // Intermediate caches must revalidate, too (RFC 9111 §5.2.1.1); the Fetch standard does the same.
+    // Intermediate caches must also revalidate (RFC 9111 §5.2.1.1); the Fetch standard does the same.
     let isForced = policy.contains(.alwaysRevalidate) && !hop.headers.contains("Cache-Control")
     var asking = hop
     if isForced { asking.headers["Cache-Control"] = "max-age=0" }

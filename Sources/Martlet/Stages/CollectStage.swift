@@ -1,6 +1,6 @@
 /// Reads bodies that the caller wants whole, and bodies that are not delivered.
 ///
-/// The stage is below ``RetryStage``, so that a truncated body is a failed attempt. ``ClientCore`` applies the same limits
+/// The stage is below ``RetryStage``, so a truncated body is a failed attempt. ``ClientCore`` applies the same limits
 /// to bodies that middleware above the stage creates.
 struct CollectStage: Stage {
   /// The number of body bytes to keep of a redirect.

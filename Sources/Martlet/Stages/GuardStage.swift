@@ -1,6 +1,6 @@
 /// Applies the guards to each exchange, and records HSTS hosts from responses.
 ///
-/// The stage is above credentials and cookies, so that these are chosen for the final URL. It is repeated below attempt
+/// The stage is above credentials and cookies, so these are chosen for the final URL. It is repeated below attempt
 /// middleware, which may have changed the request.
 struct GuardStage: Stage {
   let guards: GuardSet

@@ -5,7 +5,7 @@ extension HTTPClient {
   /// that its cache holds for this session, and the contents of its credential store.
   ///
   /// The next request has no credentials. Authenticators with a fixed credential or a token, such as `.basic(…)` and
-  /// `.oauth2(…)`, forget it for all clients that share them; a closure is asked again at the next challenge. Requests
+  /// `.oauth2(…)`, forget it for all clients that share them; a closure is called again at the next challenge. Requests
   /// in progress continue with the credentials they were sent with, and requests that wait for a credential fail with
   /// ``HTTPError/Kind/authenticationFailed``. Header fields and options set in code are unchanged.
   ///

@@ -2,7 +2,7 @@ import MartletBase
 
 /// Sends a request that takes long a second time (``HedgingPolicy``).
 ///
-/// The stage is below the cache, so that both requests reach the server, and above the middleware per exchange.
+/// The stage is below the cache, so both requests reach the server, and above the middleware per exchange.
 struct HedgeStage: Stage {
   func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     guard let race = race(hop, context, next) else { return try await next(hop, context) }
@@ -94,7 +94,7 @@ final class HedgeRace: Watched {
     if let delay { call.core.watchdog.watch(self, at: watchPlace, next: call.core.timeline.now().adding(delay)) }
   }
 
-  /// Sends the request in a lane, whose end also ends the wait for middleware.
+  /// Sends the request in a branch, whose end also ends the wait for middleware.
   func send(in lane: HedgeExchange) async -> Result<StreamedResponse, any Error> {
     var context = context
     context.enter(lane)

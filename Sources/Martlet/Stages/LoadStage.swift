@@ -2,7 +2,7 @@ import MartletBase
 
 /// Lets an exchange go when the limits for its rate and its origin allow it.
 ///
-/// The stage is right above ``ExchangeStage``, so that it knows the final origin, and counts every exchange.
+/// The stage is right above ``ExchangeStage``, so it knows the final origin, and counts every exchange.
 struct LoadStage: Stage {
   func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let pass = AdmissionPermit(origin: hop.origin, context.call)

@@ -6,7 +6,7 @@ import MartletBase
 struct ProxyAuthStage: Stage {
   /// A proxy's rejection with its context.
   ///
-  /// A class, so that it has the only reference to the response; releasing the response frees the connection.
+  /// A class, so it has the only reference to the response; releasing the response frees the connection.
   private final class Refused {
     /// A response, or an error while connecting.
     var refusal: Result<StreamedResponse, HTTPError>

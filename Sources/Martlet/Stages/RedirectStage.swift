@@ -70,7 +70,7 @@ struct RedirectStage: Stage {
 
   /// Removes the fields that a replacement only carried over to another origin.
   ///
-  /// Fields with a value other than in the previous request are kept, because the program set them anew.
+  /// Fields with a value other than in the previous request are kept, because the program has set them again.
   private static func strip(_ replaced: inout Hop, comingFrom hop: Hop, _ fields: OriginFields) {
     let given = replaced.headers
     let dropped = fields.drop(from: &replaced.headers)

@@ -32,7 +32,7 @@ struct RetryStage: Stage {
     _ repetition: inout Repetition, since start: Duration
   ) throws -> Duration? {
     let call = context.call
-    // What was aborted is not repeated.
+    // An aborted request is not repeated.
     try context.abortSource.check()
     let duration = call.core.timeline.now() - start
     // No policy decides about a success.
