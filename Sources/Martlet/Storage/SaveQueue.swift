@@ -1,9 +1,9 @@
 import MartletBase
 import Dispatch
 
-/// Saves to a file, one save after the other: taking the changes, merging and adopting them is one step.
+/// Saves to a file, one save after the other: taking the changes, merging and applying them is one step.
 ///
-/// Calls that waited during a failed save share its failure, instead of waiting for one of their own.
+/// Calls that waited during a failed save share its failure, instead of waiting for another save.
 final class SaveQueue: Sendable {
   private let queue: DispatchQueue
   private let failures = Locked<(count: Int, last: HTTPError?)>((0, nil))
