@@ -34,7 +34,7 @@ struct ASCIISet: Sendable {
   static let userinfo = ASCIISet(unreservedMembers + subDelimiters)
   static let host = ASCIISet(alphanumerics + "-._")
   static let scheme = ASCIISet(alphanumerics + "+-.")
-  /// The characters that the form serialiser of the WHATWG URL standard does not encode.
+  /// The characters that the form serializer of the WHATWG URL standard does not encode.
   static let form = ASCIISet(alphanumerics + "*-._")
   /// The characters of base64 and base64url (RFC 9110 §11.2), without the padding.
   static let token68 = ASCIISet(unreservedMembers + "+/")
