@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A point in time by which all requests of a piece of work must have ended.
+/// A point in time by which all requests of an operation must have ended.
 ///
 /// ``withDeadline(_:name:clock:_:)`` sets it for a task. It is the deadline of everything that the task
 /// begins, such as the requests of a handler in a server:
@@ -40,7 +40,7 @@ public struct Deadline: Sendable, CustomStringConvertible {
 
   private let storage: Storage
 
-  /// Tells pieces of work apart.
+  /// The identity of the deadline, by which its requests are grouped.
   var identity: ObjectIdentifier { ObjectIdentifier(storage) }
 
   /// The name of the work that has the deadline, or `nil`.
