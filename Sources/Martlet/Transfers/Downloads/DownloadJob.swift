@@ -74,7 +74,7 @@ final class DownloadJob: Sendable {
   func take(_ role: Role) -> DownloadWork? {
     state.withLock { state in
       guard !state.isComplete else { return nil }
-      // Read under the lock: the bytes of work that was given back are recorded before that.
+      // Read under the lock: the bytes of returned work are recorded before that.
       let record = part.record
       let isBegun = isResumable && record.validator != nil && state.isDescribed && !record.written.isEmpty
       guard isBegun, let validator = record.validator else {
@@ -126,7 +126,7 @@ final class DownloadJob: Sendable {
     return true
   }
 
-  /// Gives back work that is done or given up.
+  /// Returns work that has ended, complete or not.
   func requeue(_ work: DownloadWork) {
     guard let end = work.end else { return }
     state.withLock { state in
@@ -219,7 +219,7 @@ final class DownloadJob: Sendable {
       throw HTTPError(
         .connectionLost, "the part ended after \(offset - range.lowerBound) of \(range.count) bytes", phase: .receiving)
     }
-    // Of a file of unknown size, this may not be the last part: the next request shows that.
+    // If the size of a file is unknown, this may not be the last part: the next request shows that.
     let record = part.record
     if let length = record.length, record.written.missing(in: 0..<length).isEmpty {
       state.withLock { $0.isComplete = true }

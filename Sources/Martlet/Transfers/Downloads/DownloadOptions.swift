@@ -10,7 +10,7 @@ public import MartletBase
 /// ```
 @dynamicMemberLookup
 public struct DownloadOptions: Sendable {
-  /// What to do with a partial download.
+  /// The treatment of a partial download.
   @nonexhaustive public enum Resume: Sendable, Hashable {
     /// Resumes it if it has the same URL and the server confirms that the file is unchanged.
     ///
@@ -18,14 +18,14 @@ public struct DownloadOptions: Sendable {
     case automatic
     /// Replaces it. The partial file of a failed download is removed.
     case never
-    /// Like ``automatic``, even if it came from another URL: for links that are signed anew each time.
+    /// Like ``automatic``, even if it came from another URL: for links that are signed again each time.
     ///
     /// The server must repeat its validator (`ETag` or `Last-Modified`) and its size, unless there is a
     /// ``DownloadOptions/checksum``. Otherwise the partial download is replaced.
     case fromAnyURL
   }
 
-  /// What to do with an existing file of the same name.
+  /// The treatment of an existing file of the same name.
   @nonexhaustive public enum Overwrite: Sendable, Hashable {
     /// Replaces it atomically with the complete new file.
     case replace
@@ -38,7 +38,7 @@ public struct DownloadOptions: Sendable {
   /// Whether to resume a partial download; ``Resume/automatic`` by default.
   public var resume = Resume.automatic
 
-  /// What to do with an existing file of the same name.
+  /// The treatment of an existing file of the same name.
   ///
   /// By default ``Overwrite/replace`` for a name that the caller gave, and ``Overwrite/rename`` for one that the server
   /// chose.

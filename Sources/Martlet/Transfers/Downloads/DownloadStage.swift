@@ -2,7 +2,7 @@ import MartletBase
 
 /// Writes the body to a file instead of collecting it.
 ///
-/// It runs below the retries, so that each attempt resumes where the last one stopped.
+/// It runs below the retries, so each attempt resumes where the last one stopped.
 struct DownloadStage: Stage {
   let job: DownloadJob
   let role: DownloadJob.Role

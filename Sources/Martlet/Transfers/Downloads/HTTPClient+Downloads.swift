@@ -11,7 +11,7 @@ extension HTTPClient {
   /// they are complete and checked, the file gets its name in one step: until then the destination is unchanged. A
   /// download that failed, was cancelled or ended with the process is resumed by the next one to the same destination,
   /// with `Range` and `If-Range` (RFC 9110 §14.2, §13.1.5); if the file has changed on the server, it starts again. A
-  /// retry (``RequestOptions/retry``) resumes, too. Only a `GET` is resumed.
+  /// retry (``RequestOptions/retry``) also resumes. Only a `GET` is resumed.
   ///
   /// The download belongs to the calling task. There is no total limit unless the request or the client has set one,
   /// and ``RequestOptions/maximumBodyBytes`` does not apply: use ``DownloadOptions/maximumBytes``.

@@ -137,7 +137,7 @@ final class PartFile: Sendable {
     throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) keeps being replaced; another process may be writing it")
   }
 
-  // MARK: What is there
+  // MARK: Contents
 
   var record: PartRecord { state.withLock { $0.record } }
 
@@ -274,7 +274,7 @@ final class PartFile: Sendable {
     unlink(linkPath)
     if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: file.number) }
     try file.sync()
-    // Last, so that a crash before this line leaves the file private.
+    // Last, so a crash before this line leaves the file private.
     if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { file.setMode(mode) }
   }
 

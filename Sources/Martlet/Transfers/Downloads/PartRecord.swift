@@ -30,7 +30,7 @@ struct PartRecord: Codable, Equatable, Sendable {
   var synced = ByteSpans()
   /// The boot of the machine for which `written` is valid.
   var boot: String?
-  /// Whether bytes were written in sequence, so that the file size shows how many there are.
+  /// Whether bytes were written in sequence, so the file size shows how many there are.
   var isSequential = true
   /// Whether the complete file failed its checksum; none of it is reused.
   var isRejected = false
@@ -60,7 +60,7 @@ struct PartRecord: Codable, Equatable, Sendable {
 
   enum Finding {
     case missing
-    /// Of another version, or not written by a download.
+    /// The record is of another version, or was not written by a download.
     case damaged
     case found(PartRecord)
   }
@@ -74,7 +74,7 @@ struct PartRecord: Codable, Equatable, Sendable {
     return .found(record)
   }
 
-  /// Writes the record, so that it survives the end of the process.
+  /// Writes the record, so it survives the end of the process.
   func save(to path: String) throws(HTTPError) {
     try PrivateFile.replace(path, withJSON: self, isPretty: false, isSynced: false)
   }

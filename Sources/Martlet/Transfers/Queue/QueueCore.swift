@@ -77,7 +77,7 @@ final class QueueCore: CallObserver {
       state.tally.add()
       return nil
     }
-    // An end that has already happened is reported, too.
+    // An end that has already happened is also reported.
     if let problem { call.abort(problem) } else { call.onSettled { [self] in ended(call) } }
     proceed()
     return RequestHandle(call, result, again)
@@ -210,7 +210,7 @@ final class QueueCore: CallObserver {
     for call in cancelled { call.cancel() }
   }
 
-  // MARK: What is told
+  // MARK: Reports
 
   var status: RequestQueue.Progress { state.withLock { $0.tally.progress } }
 

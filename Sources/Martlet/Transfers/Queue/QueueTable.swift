@@ -69,7 +69,7 @@ struct QueueTable {
 
   /// Makes one request wait for another one.
   ///
-  /// Returns `false` if the request is already running, or the other one has ended.
+  /// Returns `false` if the request is already running, or the predecessor has ended.
   mutating func add(_ predecessor: RequestID, before id: RequestID) throws(HTTPError) -> Bool {
     try check(predecessor)
     guard var entry = entries[id] else { throw Self.unknown(id) }

@@ -29,11 +29,11 @@ extension RequestQueue {
   public struct Summary: Sendable, Hashable {
     /// The requests added.
     public var added = 0
-    /// Those that ended with an accepted response.
+    /// The requests that ended with an accepted response.
     public var succeeded = 0
-    /// Those that ended with an error.
+    /// The requests that ended with an error.
     public var failed = 0
-    /// Those that were cancelled.
+    /// The requests that were cancelled.
     public var cancelled = 0
 
     /// The requests that have ended.

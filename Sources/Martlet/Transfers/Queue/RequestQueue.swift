@@ -37,8 +37,8 @@ public final class RequestQueue: Sendable {
   ///   - priority: The priority. Requests with a higher priority start first, those with the same priority in the order
   ///     in which they were added.
   ///   - predecessors: The requests of this queue that must have succeeded before. If one fails or is cancelled, this
-  ///     one fails with ``HTTPError/Kind/queueFailed``, and so do those that come after it. Of requests that have
-  ///     ended, only the last 10,000 can be predecessors.
+  ///     one fails with ``HTTPError/Kind/queueFailed``, and so do those that come after it. Only the last 10,000
+  ///     requests that have ended can be predecessors.
   ///   - options: Per-request options.
   /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
@@ -81,7 +81,7 @@ public final class RequestQueue: Sendable {
   /// - Parameters:
   ///   - predecessor: The request that comes first.
   ///   - request: The request that comes after it.
-  /// - Returns: Whether it waits; `false` if it has started, or the other one has succeeded.
+  /// - Returns: Whether it waits; `false` if it has started, or the predecessor has succeeded.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/queueFailed`` if one of them is not in this queue, the first one
   ///   has failed, or they would wait for each other.
   @discardableResult

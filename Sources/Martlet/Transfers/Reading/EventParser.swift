@@ -72,7 +72,7 @@ private struct EventFields {
       guard !value.contains(0) else { return }
       id = String(decoding: value, as: UTF8.self)
     } else if name.elementsEqual("retry".utf8), let time = FieldSyntax.parseSaturated(value) {
-      // A day at most, so that nothing overflows.
+      // At most a day, so nothing overflows.
       retry = .milliseconds(min(time, 86_400_000))
       pause = retry
     }

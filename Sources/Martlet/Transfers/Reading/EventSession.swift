@@ -77,7 +77,7 @@ final class EventSession {
   private func read(_ connection: StreamedCall) async throws {
     do {
       guard var body else { return }
-      // Taken out, so that it is not copied while it is used: there is one reader.
+      // Taken out, so it is not copied while it is used: there is one reader.
       self.body = nil
       let piece = try await connection.next(&body)
       guard let piece else {

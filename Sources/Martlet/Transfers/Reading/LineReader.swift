@@ -10,7 +10,7 @@ struct LineReader {
 
   /// Passes the next line to a closure; returns `nil` at the end and after an error.
   mutating func next<R>(_ use: (UnsafeRawBufferPointer) throws -> R) async throws -> R? {
-    // Taken out, so that an error releases it immediately, which ends the exchange.
+    // Taken out, so an error releases it immediately, which ends the exchange.
     guard var body = body.take() else { return nil }
     while true {
       if let line = try splitter.next(use) {

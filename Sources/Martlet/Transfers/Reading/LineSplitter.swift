@@ -10,7 +10,7 @@ import MartletBase
 /// comes.
 struct LineSplitter {
   enum Ends {
-    /// LF, CR LF, or a CR by itself.
+    /// LF, CR LF, or a lone CR.
     case any
     /// LF; a CR before it belongs to the end.
     case lineFeed

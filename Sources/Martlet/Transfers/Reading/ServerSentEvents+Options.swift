@@ -50,7 +50,7 @@ extension ServerSentEvents {
     /// The identifier from an earlier stream to resume after; empty, the default, for none.
     public var lastEventID = ""
 
-    /// The options of the request; also accessible directly, as in `$0.timeout`.
+    /// The options of the request, which are directly accessible as well, as in `$0.timeout`.
     public var request = RequestOptions()
 
     /// The default options.
