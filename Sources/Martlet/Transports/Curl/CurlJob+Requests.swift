@@ -102,7 +102,7 @@
         lines.append(closesConnection ? "Connection: close, TE" : "Connection: TE")
       }
       if let trailers = request.body?.trailers { lines.append("Trailer: \(trailers.names.joined(separator: ", "))") }
-      // A part of a coded body could not be decoded.
+      // A part of an encoded body could not be decoded.
       if !hasCoding && decompression == .automatic && !ContentCoding.accepted.isEmpty {
         lines.append("Accept-Encoding: \(hasRange ? "identity" : ContentCoding.accepted)")
       }

@@ -1,7 +1,7 @@
 #if !canImport(Darwin) && !URLSession
   public import MartletBase
 
-  // What needs the trait says so when a program is compiled.
+  // These declarations report the missing trait when a program is compiled.
 
   @available(*, unavailable, message: "enable the trait 'URLSession' of the package Martlet, or use CurlTransport")
   public struct URLSessionTransport: Transport {

@@ -77,7 +77,7 @@
       func close() {
         queue.async { [self] in
           state.withLock { $0.isClosed = true }
-          // Done here, so that the last release does not do it, perhaps on the loop.
+          // Done here, so the last release does not do it, perhaps on the loop.
           let session = opened.withLock { $0.take() }
           session?.finishTasksAndInvalidate()
         }

@@ -10,7 +10,7 @@
     final class CurlURLProtocol: URLProtocol {
       /// Whether the session has been informed of the end.
       private var isEnded = false
-      /// Whether the session has cancelled the task and will end it by itself.
+      /// Whether the session has cancelled the task and will end it.
       private var isStopped = false
 
       override class func canInit(with request: URLRequest) -> Bool { true }

@@ -20,7 +20,7 @@
       }
 
       private static func writeToStandardError(_ line: String) {
-        // A closed standard error is no reason to fail.
+        // A closed standard error must not cause a failure.
         try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
       }
     }

@@ -58,7 +58,7 @@
 
     /// Registers for an abort of the exchange.
     ///
-    /// Call it before the start, so that the end of the task finds the token.
+    /// Call it before the start, so the end of the task finds the token.
     func watchForAbort() {
       let token = context.exchange.abortSource.onAbort { self.cancel($0) }
       state.withLock { $0.token = token }
@@ -109,7 +109,7 @@
       return stage
     }
 
-    // MARK: What the delegate hears
+    // MARK: Delegate events
 
     func received(_ response: HTTPURLResponse) {
       guard response.statusCode >= 200 else { return receivedInformation() }

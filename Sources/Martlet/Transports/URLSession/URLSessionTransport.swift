@@ -5,8 +5,8 @@
   ///
   /// Apple platforms use the system's loader. On Linux, the session gets Martlet's own loader, which uses the system's
   /// libcurl: a server can crash Foundation's loader there, and that loader delivers bytes faster than a slow reader
-  /// takes them. What ``CurlTransport`` documents applies to Martlet's loader, too. Without a usable libcurl, Linux also
-  /// uses the system's loader, and reports that once on standard error, unless ``Loader/engine`` is chosen.
+  /// takes them. The documentation of ``CurlTransport`` also applies to Martlet's loader. Without a usable libcurl,
+  /// Linux also uses the system's loader, and reports that once on standard error, unless ``Loader/engine`` is chosen.
   /// `Docs/URLSessionOnLinux.md` describes the consequences, and ``HTTPClient/diagnostics`` names the loader in use.
   ///
   /// The system's loader delivers bytes as fast as they arrive. A reader that streams a body and lets more than 64 MiB of
@@ -24,7 +24,7 @@
       ///
       /// Where it cannot be used, each request throws ``HTTPError/Kind/unsupported``.
       case engine
-      /// The system's loader, also on Linux.
+      /// The system's loader, even on Linux.
       case system
     }
 

@@ -116,7 +116,7 @@
 
     private static func fields(of request: HTTPRequest, length: Int64) -> [String: String] {
       var headers = request.headers
-      // The loader could not decode a part of a coded body.
+      // The loader could not decode a part of an encoded body.
       if headers.contains("Range") && !headers.contains("Accept-Encoding") { headers["Accept-Encoding"] = "identity" }
       // Without a body, `Expect` has no meaning (RFC 9110 §10.1.1).
       if length == 0 { headers.remove("Expect") }
