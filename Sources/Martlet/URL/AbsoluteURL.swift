@@ -3,7 +3,7 @@ package import MartletBase
 /// A parsed http or https URL.
 ///
 /// All other parts of the client use this form. Only ``parse(_:)`` and the functions based on it create values, so a
-/// value is always valid, normalised and free of control characters. Its ``string`` parses to the same value, except
+/// value is always valid, normalized and free of control characters. Its ``string`` parses to the same value, except
 /// for userinfo.
 ///
 /// An immutable class, because every stage of a request receives it.
@@ -28,7 +28,7 @@ package final class AbsoluteURL: Sendable, Hashable {
   package let string: String
   private let made = Locked<URL?>(nil)
 
-  /// Creates a URL from checked and normalised parts.
+  /// Creates a URL from checked and normalized parts.
   ///
   /// Throws if Foundation would read the result differently: if two parsers disagree about a host, an attacker can
   /// bypass every check of the host.

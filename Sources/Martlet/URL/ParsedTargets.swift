@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A cache of parsed URLs, so that repeated targets are parsed once.
+/// A cache of parsed URLs, so repeated targets are parsed once.
 ///
 /// Bounded in number and length. URLs with credentials are not cached.
 final class ParsedTargets: Sendable {

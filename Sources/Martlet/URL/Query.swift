@@ -166,7 +166,7 @@ extension Query: CustomStringConvertible, CustomReflectable {
   /// The encoded query with every value masked, safe to log.
   public var description: String { items.map(\.description).joined(separator: "&") }
 
-  /// A mirror without children, so that `dump` shows no values.
+  /// A mirror without children, so `dump` shows no values.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -177,6 +177,6 @@ extension Query.Item: CustomStringConvertible, CustomReflectable {
     return value == nil ? name : "\(name)=***"
   }
 
-  /// A mirror without children, so that `dump` does not show the value.
+  /// A mirror without children, so `dump` does not show the value.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -51,6 +51,6 @@ extension Array: QueryValue where Element: QueryValue {
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {
-  /// The texts of the wrapped value; none for `nil`, so that the item is omitted.
+  /// The texts of the wrapped value; none for `nil`, so the item is omitted.
   public var queryValues: [String] { self?.queryValues ?? [] }
 }

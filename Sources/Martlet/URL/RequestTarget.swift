@@ -17,7 +17,7 @@ public import MartletBase
 /// becomes empty, `.` or `..` makes the target invalid. An optional is rejected at compile time. An invalid target
 /// throws when the request is sent, never earlier.
 ///
-/// At the start of a target, a value is a path segment, so that it cannot name another host; a string that begins with
+/// At the start of a target, a value is a path segment, so it cannot name another host; a string that begins with
 /// a scheme and `://` makes the target invalid. A `URL` at the start is used unchanged:
 ///
 /// ```swift
@@ -28,7 +28,7 @@ public import MartletBase
 /// ]
 /// ```
 ///
-/// The same rule applies wherever a literal becomes a target, also in `RequestTarget("/users/\(id)")`: interpolated
+/// The same rule applies wherever a literal becomes a target, including `RequestTarget("/users/\(id)")`: interpolated
 /// values are escaped. Only ``init(text:)`` treats an interpolated literal as a plain `String`.
 ///
 /// A target is appended to a base URL, whatever slashes stand between them:
@@ -96,6 +96,6 @@ extension RequestTarget: CustomStringConvertible, CustomReflectable {
     }
   }
 
-  /// A mirror without children, so that `dump` shows no secrets.
+  /// A mirror without children, so `dump` shows no secrets.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -3,7 +3,7 @@ import MartletBase
 
 /// The host of a URL: a name, a dotted quad, or an IPv6 literal in brackets (RFC 3986 §3.2.2).
 enum URLHost {
-  /// Checks and normalises a host: names become lower case, and international ones become ASCII (RFC 5891).
+  /// Checks and normalizes a host: names become lower case, and international ones become ASCII (RFC 5891).
   static func parse(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {
     if bytes.first == UInt8(ascii: "[") {
       let inner = bytes.dropFirst().dropLast()
