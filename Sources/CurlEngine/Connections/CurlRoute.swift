@@ -1,6 +1,6 @@
 import CMartletShim
 
-/// What one exchange requires of its connection beyond the client's settings.
+/// The requirements of one exchange for its connection beyond the client's settings.
 ///
 /// An immutable class, because hardly any exchange has one.
 package final class CurlRoute: Sendable {
@@ -120,7 +120,7 @@ package final class CurlRoute: Sendable {
   }
 }
 
-// Reveals no properties, so that no dump shows a password.
+// Reveals no properties, so no dump shows a password.
 extension CurlRoute.Proxy: CustomStringConvertible, CustomReflectable {
   package var description: String { name }
   package var customMirror: Mirror { Mirror(self, children: []) }

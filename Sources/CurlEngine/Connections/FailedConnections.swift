@@ -50,7 +50,7 @@ extension CurlHandle {
 
   /// Whether libcurl chose an HTTP/1 connection whose last transfer has ended without a response.
   ///
-  /// One call of libcurl can end a transfer and start the next one, before the loop hears of the end.
+  /// One call of libcurl can end a transfer and start the next one, before the end is reported to the loop.
   func hasFailed(_ connection: IdleConnections.Connection?, before transfer: CurlTransfer) -> Bool {
     guard !isMultiplexed, let last = connection?.user, last !== transfer else { return false }
     return !last.life.isOpen

@@ -6,7 +6,7 @@
 /// Each loop has its own instance, used under the loop's lock.
 struct MultiplexedConnections<User: AnyObject> {
   private var users: [UInt64: [User]] = [:]
-  /// The connections whose other transfers may have to end, too.
+  /// The connections whose other transfers may also have to end.
   private var doubtful: [UInt64] = []
   private var asked: User?
 

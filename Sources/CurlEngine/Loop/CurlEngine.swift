@@ -84,7 +84,7 @@ package final class CurlMailbox: Sendable {
   func start(_ transfer: CurlTransfer) -> CInt? {
     let effect = add(.start(transfer))
     if effect == .wake, CurlLibrary.worksOnAnyThread, isIdle {
-      // A loop whose lock is taken is busy, and handles the transfer by itself.
+      // A loop whose lock is taken is busy, and handles the transfer itself.
       switch withLoopIfAvailable({ $0?.drive(for: transfer) }) {
       case .done?: return nil
       case .answerIsNear(let socket)?: return socket
@@ -145,7 +145,7 @@ package final class CurlMailbox: Sendable {
   /// Never returns if the process is exiting.
   func withLoop<Result: Sendable>(_ body: (inout sending CurlLoop?) -> sending Result) -> Result {
     loop.withLock { loop in
-      // Enters only after locking, so that the exit handler never waits for a thread that waits for this lock: a
+      // Enters only after locking, so the exit handler never waits for a thread that waits for this lock: a
       // callback may exit while it holds the lock.
       martlet_library_await()
       let previous = CurlLoop.observe(loop)

@@ -14,7 +14,7 @@ final class CurlHandle {
   private var lines: HeaderLines?
   private let needsGuard = CurlLibrary.needsGuard
   private var isGuarded = false
-  /// Whether the handle is set up for a plain request, so that only differences have to be set.
+  /// Whether the handle is set up for a plain request, so only differences have to be set.
   private var isPlain = false
   /// The URL as text, and as libcurl has parsed it.
   private var text: String?
@@ -37,7 +37,7 @@ final class CurlHandle {
   var isLeaving = false
   /// Whether libcurl is about to send the request again.
   ///
-  /// From then on its log may be about other connections, too.
+  /// From then on, its log may also be about other connections.
   private var isRepeating = false
   /// Whether libcurl found its HTTP/2 stream closed after sending the rest of the request.
   private(set) var isStreamClosed = false
@@ -360,7 +360,7 @@ final class CurlHandle {
     result.isUnsent = hasWrittenNothing
     result.refusal = transfer?.route?.refusal(easy)
     if loop.goaways.count > 0 { result.goAwayError = connectionName.flatMap { loop.goaways[$0] } ?? 0 }
-    result.isUnprocessed = incoming.code == 7  // REFUSED_STREAM, also of a stream beyond the last one of GOAWAY
+    result.isUnprocessed = incoming.code == 7  // REFUSED_STREAM, even for a stream beyond the last one of GOAWAY
     return result
   }
 
@@ -375,7 +375,7 @@ final class CurlHandle {
     return socket < 0 ? nil : socket
   }
 
-  /// Reads an alert that waits in the socket of a connection that the transfer has made, and that is given up.
+  /// Reads an alert that waits in the socket of a connection that the transfer has made, and that is abandoned.
   func readAlert(from socket: CInt) { if let alerts { _ = martlet_tls_is_quiet(alerts.tls, socket) } }
 
   /// Notes facts about the connection before the transfer loses it.

@@ -16,7 +16,7 @@ package enum CurlLibrary {
 
   /// Whether libcurl may send on threads that have not blocked `SIGPIPE`.
   ///
-  /// Before 7.88, OpenSSL wrote to the socket by itself.
+  /// Before 7.88, OpenSSL itself wrote to the socket.
   package static let worksOnAnyThread = martlet_curl_version() >= 0x075800
 
   /// Whether the TLS library is GnuTLS; alternatives are named in parentheses.

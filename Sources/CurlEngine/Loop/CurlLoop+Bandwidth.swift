@@ -14,7 +14,7 @@ extension CurlLoop {
   func serveThrottled(from time: Int64) {
     let now = martlet_microseconds()
     guard time <= now else { return }
-    // Bounded, so that the sockets are served.
+    // Bounded, so the sockets are served.
     for _ in 0..<64 {
       let waiting = exchange(&throttled, with: [])
       throttleTime = nil

@@ -78,7 +78,7 @@ extension CurlLoop {
   }
 
   func uses(_ transfer: CurlTransfer, _ connection: IdleConnections.Connection, isNew: Bool) {
-    // Of an earlier connection with the same addresses.
+    // These are counts of an earlier connection with the same addresses.
     let name = connection.name
     if isNew, goaways.count > 0 || broken.count > 0 { (goaways[name], broken[name]) = (nil, nil) }
     connection.use(by: transfer)

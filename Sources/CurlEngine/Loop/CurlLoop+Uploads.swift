@@ -5,7 +5,7 @@ extension CurlLoop {
   /// Ends the transfers whose responses have ended although libcurl still sends.
   ///
   /// libcurl would notice that later, or never. `asks` says whether to make libcurl receive. That can change what
-  /// libcurl waits for, so that more transfers have to be checked.
+  /// libcurl waits for, so more transfers have to be checked.
   func endAnswered(_ multi: UnsafeMutableRawPointer, asks: Bool = true) {
     var asked: [CurlHandle] = []
     while let transfer = mayBeAnswered.popLast() {
@@ -25,7 +25,7 @@ extension CurlLoop {
 
   /// Whether libcurl reads from the connection of a handle, or has closed it.
   private func isReading(_ handle: CurlHandle) -> Bool {
-    // An HTTP/2 connection that waits to write ends by itself.
+    // An HTTP/2 connection that waits to write ends without further action.
     let directions: CInt = handle.isAloneOnConnection ? 3 : 1
     var isOpen = false
     for watch in watches.values where watch.isConnection && watch.easy == handle.easy {
@@ -110,7 +110,7 @@ extension CurlLoop {
     return watches.first { $0.value.isConnection && $0.value.wanted & 1 != 0 && $0.value.easy == easy }?.key
   }
 
-  /// The socket of a transfer, which others may use, too.
+  /// The socket of a transfer, which other transfers may also use.
   func connection(of handle: CurlHandle) -> CInt? {
     watches.first { $0.value.isConnection && $0.value.easy == handle.easy }?.key ?? handle.ownSocket
   }

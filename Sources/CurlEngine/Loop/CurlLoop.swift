@@ -51,7 +51,7 @@ final class CurlLoop {
   var exclusive = ExclusiveConnections()
   var multiplexed = MultiplexedConnections<CurlHandle>()
   var ended: [(handle: CurlHandle, code: CInt)] = []
-  /// Transfers whose requests libcurl before 7.80 has repeated by itself.
+  /// Transfers whose requests libcurl before 7.80 has repeated automatically.
   var unwanted: [CurlTransfer] = []
   /// The number of transfers whose connection has no addresses.
   var unnamedCount: UInt64 = 0
@@ -189,7 +189,7 @@ final class CurlLoop {
     if let time = vainWrites.time { resumeWrites(from: time) }
     if !lookups.isEmpty { lookups.endOverdue() }
     if let sweepTime { sweep(from: sweepTime, multi) }
-    // Bounded, so that the sockets are served.
+    // Bounded, so the sockets are served.
     for _ in 0..<8 {
       guard let deadline, deadline <= martlet_microseconds() else { break }
       self.deadline = nil
@@ -483,7 +483,7 @@ final class CurlLoop {
     }
   }
 
-  /// Forgets a closed socket; the system removes it from the poll set by itself.
+  /// Forgets a closed socket; the system removes it from the poll set.
   func closed(_ socket: CInt) {
     watches[socket] = nil
     if !addresses.isEmpty { mustProceed(addresses.closed(socket)) }

@@ -9,7 +9,7 @@ import MartletBase
 final class ChunkAccumulator {
   /// The size of a chunk that is delivered at once, if it comes fast enough.
   static let pieceSize = 256 << 10
-  /// The size below which a chunk is copied, so that keeping it does not keep a whole block.
+  /// The size below which a chunk is copied, so keeping it does not keep a whole block.
   private static let smallPiece = pieceSize / 2
 
   private let blocks = ChunkBuffers()

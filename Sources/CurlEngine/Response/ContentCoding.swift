@@ -72,7 +72,7 @@ package enum ContentCoding: String, CaseIterable {
   }
 
   func restart(_ decoder: UnsafeMutableRawPointer) -> Bool {
-    // libzstd restarts by itself.
+    // libzstd restarts automatically.
     self == .zstd || martlet_inflater_reset(decoder)
   }
 

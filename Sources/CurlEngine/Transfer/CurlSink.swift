@@ -42,7 +42,7 @@ package protocol CurlTransferObserver: AnyObject, Sendable {
 package protocol CurlSlot: AnyObject, Sendable {
   /// Releases the slot; calling it again does nothing.
   func release()
-  /// Reports whether HTTP/2 was negotiated, so that others can share the connection.
+  /// Reports whether HTTP/2 was negotiated and other requests can share the connection.
   func recordVersion(isMultiplexed: Bool)
   /// Transfers the right to a new slot; `nil` if it was released.
   ///

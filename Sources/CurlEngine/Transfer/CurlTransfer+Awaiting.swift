@@ -5,9 +5,9 @@ extension CurlTransfer {
   static let fastTurn = 16 << 10
   /// The maximum number of bytes that libcurl receives at once.
   ///
-  /// Older versions of libcurl allocate their buffer anew for each transfer. A large one makes a small response dearer,
+  /// Older versions of libcurl allocate their buffer again for each transfer. A large one slows down a small response,
   /// because the C library returns that much memory to the system again and again. It pays only for a large body, and
-  /// not over TLS, which gives at most 16 KiB at a time.
+  /// not over TLS, which provides at most 16 KiB at a time.
   var receiveSize: Int { throttle?.pieceSize ?? usualReceiveSize }
   /// The number of bytes in one turn from which libcurl's buffer may be full.
   var fullBuffer: Int { usualReceiveSize / 2 }
@@ -23,7 +23,7 @@ extension CurlTransfer {
   /// wait for it.
   package func startHere() -> CInt? { mailbox.start(self) }
 
-  /// Waits for the response, for ``InlineWaitHeuristic/patience`` at most.
+  /// Waits for the response, for no longer than ``InlineWaitHeuristic/patience``.
   package func awaitAnswer(on socket: CInt) { mailbox.awaitAnswer(to: self, on: socket) }
 
   /// Whether the caller can wait only for the server.

@@ -130,7 +130,7 @@ extension CurlTransfer {
     return (!ended.isEmpty, [down, up].compactMap { $0 }.min())
   }
 
-  /// Ends the upload's use of the limit, so that waiting transfers need not wait for it.
+  /// Ends the upload's use of the limit, so waiting transfers need not wait for it.
   func leaveUploadThrottle() { throttle?.up?.leave(ObjectIdentifier(self)) }
 
   func leaveThrottle() {

@@ -79,7 +79,7 @@ extension CurlTransfer {
     guard chunks != nil else { return }
     chunks?.end.read(bytes)
     judgeChunks()
-    // libcurl 8.21 may go on sending, and does not always stop watching the socket for more of the response.
+    // libcurl 8.21 may continue sending, and does not always stop watching the socket for more of the response.
     if job.hasBody, chunks?.decisiveEnd == true { handle?.loop.mayBeAnswered.append(self) }
   }
 

@@ -96,7 +96,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   /// Registers for an abort of the exchange.
   ///
-  /// Call it before the start, so that the end of the transfer finds the token.
+  /// Call it before the start, so the end of the transfer finds the token.
   package func watchForAbort() {
     let token = sink.onAbort { self.cancel($0) }
     state.withLock { $0.token = token }
@@ -162,7 +162,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
   }
 
-  // MARK: The answer
+  // MARK: The result
 
   /// The head of the response, once it has arrived; call it once.
   package func value() async throws -> CurlResponse {
@@ -270,7 +270,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     var end = TransferStateMachine.BodyEnd.length(0)
     if head.mayHaveBody(to: job.method) {
       end = try head.bodyEnd(isHTTP1: isHTTP1)
-      // A part of a coded body cannot be decoded.
+      // A part of an encoded body cannot be decoded.
       if head.status != 206, job.isDecoded, head.framing.hasContentCoding {
         let codings = head.fields.values(of: "Content-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
         decoder = try ContentDecoder(codings)

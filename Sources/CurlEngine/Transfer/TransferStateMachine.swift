@@ -19,7 +19,7 @@ struct TransferStateMachine {
     case open
   }
 
-  /// What ends a body (RFC 9112 §6.3, RFC 9113 §8.1).
+  /// The end of a body (RFC 9112 §6.3, RFC 9113 §8.1).
   enum BodyEnd: Equatable {
     case length(Int64)
     case chunks
@@ -40,7 +40,7 @@ struct TransferStateMachine {
   private(set) var isHeld = false
   /// Whether bytes wait for the reader after the end of the transfer.
   private(set) var isLingering = false
-  /// Whether the server has refused the request, so that the rest of it is not sent.
+  /// Whether the server has refused the request, so the rest of it is not sent.
   private(set) var isUploadStopped = false
   /// Whether a 417 responded to `Expect` before any of the body was sent.
   private(set) var isExpectationRefused = false
@@ -152,7 +152,7 @@ extension TransferStateMachine {
   var isPaused: Bool { !waits.isDisjoint(with: [.reader, .down]) }
   /// Whether libcurl waits before it sends.
   var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up, .room, .end]) }
-  /// Whether the transfer waits for anything but the network, so that no network limit applies.
+  /// Whether the transfer waits for anything but the network, so no network limit applies.
   var isAtRest: Bool { !waits.subtracting(.room).isEmpty }
 
   mutating func wait(for reason: CurlWaits) { waits.insert(reason) }
@@ -277,7 +277,7 @@ extension TransferStateMachine {
     return isLingering ? .lingers : .ends
   }
 
-  /// What is wrong with the end of a body that libcurl reports as complete.
+  /// The error in the end of a body that libcurl reports as complete.
   private func earlyEnd(_ seen: CompletionFacts) -> CurlFailure? {
     if seen.isTLSCut { return .cutBody("the body ended with its connection, and TLS did not") }
     if seen.lacksLastChunk, bodyEnd == .chunks {

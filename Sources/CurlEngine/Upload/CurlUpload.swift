@@ -6,7 +6,7 @@ import Synchronization
 /// The body of one request, read once, without ever blocking the loop.
 ///
 /// Bytes in memory are copied to libcurl. A file is read directly if its bytes are in the system's cache, otherwise by
-/// another thread. A task reads a stream. It begins when libcurl first requests bytes, so that a request that fails
+/// another thread. A task reads a stream. It begins when libcurl first requests bytes, so a request that fails
 /// before does not use up a body that can be sent only once.
 ///
 /// `@unchecked Sendable`: the caller creates it; afterwards it is used only under the lock of the loop. Exceptions are
@@ -42,7 +42,7 @@ package final class CurlUpload: @unchecked Sendable {
   private var isStarted = false
   /// Whether another thread reads the next block.
   ///
-  /// libcurl may request bytes again although it was told to wait.
+  /// libcurl may request bytes again although it must wait.
   private var isFetching = false
   /// When the wait for `100 Continue` began, until it ends.
   private var askedAt: Int64?

@@ -15,7 +15,7 @@ struct UploadProgressMonitor {
   /// Compares with the last check; returns whether the body has progressed.
   ///
   /// `written` is the number of body bytes that libcurl has written. `acknowledged` counts bytes of the connection, and
-  /// `queued` those of them in the socket. `isShared` says whether other transfers may use the connection, too.
+  /// `queued` those of them in the socket. `isShared` says whether other transfers may also use the connection.
   mutating func hasMoved(written: Int64, acknowledged: Int64, queued: Int64, isShared: Bool) -> Bool {
     let before = self
     (self.written, self.acknowledged) = (written, acknowledged)
