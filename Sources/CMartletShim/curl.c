@@ -314,9 +314,9 @@ const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NU
 int martlet_curl_features(void) { return martlet_curl_problem() ? 0 : facts->features; }
 const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : ca_file; }
 bool martlet_curl_is_built_with_http2(void) { return martlet_curl_features() & kFeatureHTTP2; }
-// Before 7.88 a body that was cut off looks complete, and a stream that ends while its request is sent is not noticed.
-// 8.5.0 does not notice that either, nor a broken connection, and drops what its reader has not taken. Which connections
-// use HTTP/2 is known from OpenSSL only, and which streams have ended from nghttp2 only.
+// Before 7.88 a truncated body looks complete, and a stream that ends while its request is sent is not noticed. 8.5.0
+// does not notice that either, nor a broken connection, and drops bytes that its reader has not taken. Only OpenSSL
+// reports which connections use HTTP/2, and only nghttp2 reports which streams have ended.
 bool martlet_curl_has_http2(void) {
   return martlet_curl_is_built_with_http2() && version >= 0x075800 && version != 0x080500 && knows_stream_ends;
 }

@@ -14,7 +14,7 @@ struct martlet_symbol {
 };
 
 #if defined(__linux__)
-// Weak, so that the program need not be linked with the library; the address is then NULL. A static program has no
+// Weak, so the program need not be linked with the library; the address is then NULL. A static program has no
 // other way.
 #define MARTLET_DECLARE(function, variable) extern void function(void) __attribute__((weak));
 #define MARTLET_SYMBOL(function, variable) {#function, (void **)&(variable), (void *)function},

@@ -123,7 +123,7 @@ bool martlet_is_any_readable(const int *sockets, size_t count) {
   for (size_t start = 0; start < count; start += 64) {
     nfds_t part = count - start < 64 ? count - start : 64;
     for (nfds_t i = 0; i < part; i++) found[i] = (struct pollfd){.fd = sockets[start + i], .events = POLLIN};
-    // A failed poll counts as readable, so that the caller examines the sockets.
+    // A failed poll counts as readable, so the caller examines the sockets.
     if (poll(found, part, 0) != 0) return true;
   }
   return false;
@@ -198,7 +198,7 @@ static bool tcp_counter(int socket, size_t offset, uint64_t *value) {
 int64_t martlet_socket_taken(int socket) {
   uint64_t received;
   if (!tcp_counter(socket, kBytesReceived, &received)) return -1;
-  // Read last, so that bytes that arrive in between do not count as read.
+  // Read last, so bytes that arrive in between do not count as read.
   int waiting = 0;
   if (ioctl(socket, FIONREAD, &waiting) != 0) return -1;
   return (int64_t)received - waiting;

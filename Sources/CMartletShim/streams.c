@@ -191,7 +191,7 @@ static ssize_t send_or_wait(int socket, const void *bytes, size_t count, int fla
   if (written >= 0 || (errno != EPIPE && errno != ECONNRESET)) return written;
   if (!listener.failed || !listener.loop || !martlet_library_is_inside()) return written;
   const int error = errno;
-  // libcurl waits then, and receives as soon as it is told to.
+  // libcurl waits then, and receives at the loop's request.
   errno = listener.failed(listener.loop, socket, error == ECONNRESET) ? EAGAIN : error;
   return written;
 }

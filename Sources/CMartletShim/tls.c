@@ -63,7 +63,7 @@ bool martlet_tls_open(const struct martlet_library *library, const char *name, b
   // LibreSSL and BoringSSL have OpenSSL's callbacks, but their functions are not looked up.
   if (!name || strncmp(name, "OpenSSL/", 8) != 0) return !is_logging || !name || strstr(name, "SSL") == NULL;
   const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
-  // libcurl has just read the variable, too.
+  // libcurl has also just read the variable.
   if (getenv("SSLKEYLOGFILE")) martlet_library_find_beside(library, key_log, 1);
   const struct martlet_symbol messages[] = {MARTLET_SYMBOL(SSL_CTX_set_msg_callback, set_context_messages)};
   if (is_logging && !martlet_library_find_beside(library, messages, 1)) return false;
@@ -179,7 +179,7 @@ bool martlet_tls_has_ended(uintptr_t number) {
 bool martlet_tls_has_read(void *tls, int socket) {
   if (!is_usable) return gnutls_pending && gnutls_pending(tls) > 0;
   if (ssl.pending(tls) > 0) return true;
-  // Since 8.15 libcurl lets OpenSSL read ahead. What it has read and not processed may be a session ticket.
+  // Since 8.15 libcurl lets OpenSSL read ahead. Bytes that it has read and not processed may be a session ticket.
   return ssl.has_pending(tls) && (socket < 0 || !martlet_tls_is_quiet(tls, socket));
 }
 

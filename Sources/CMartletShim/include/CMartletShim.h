@@ -1,9 +1,9 @@
 #ifndef CMARTLETSHIM_H
 #define CMARTLETSHIM_H
 
-// Interfaces that Swift cannot reach by itself on Linux: libcurl, libz (also on Apple's systems), libbrotlidec and
-// libzstd, and a few system calls. The libraries are opened when they are first needed. Their headers are not needed:
-// the sources of this target declare the parts of their interfaces that they use, and those have not changed for many
+// Interfaces that Swift alone cannot reach on Linux: libcurl, libz (also on Apple's systems), libbrotlidec and libzstd,
+// and a few system calls. The libraries are opened when they are first needed. Their headers are not needed: the
+// sources of this target declare the parts of their interfaces that they use, and those have not changed for many
 // years.
 
 #include <stdbool.h>
@@ -39,15 +39,15 @@ bool martlet_curl_has_http2(void);
 bool martlet_curl_is_built_with_http2(void);
 /// Whether libcurl reports a request before sending it, as it does from 7.80 on. Before, its log is always on.
 bool martlet_curl_tells_before_sending(void);
-/// The folder to set so that no root certificates are trusted. From 8.21 on, NULL means the folder that libcurl was
-/// built with; this one contains no certificates.
+/// The folder to set to trust no root certificates. From 8.21 on, NULL means the folder that libcurl was built with;
+/// this one contains no certificates.
 const char *_Nullable martlet_curl_no_ca_path(void);
 
 // MARK: The end of the process
 //
 // OpenSSL clears its memory when the process exits, while other threads may be using it. So every thread enters before
 // it lets libcurl work or uses state that all users of libcrypto share, and leaves afterwards. Once the process exits,
-// no thread can enter. An exit handler waits until all threads have left, for five seconds at most.
+// no thread can enter. An exit handler waits until all threads have left, at most five seconds.
 
 struct martlet_library;
 /// Registers the exit handler. Call it before opening a library.
@@ -176,7 +176,7 @@ int martlet_easy_set_pointer(void *easy, int option, void *_Nullable pointer);
 /// A parsed URL, or NULL if libcurl cannot parse it. Free it after the handles that use it.
 void *_Nullable martlet_url_new(const char *text);
 void martlet_url_free(void *_Nullable url);
-/// Sets the URL as text and in parsed form, so that libcurl need not parse it again.
+/// Sets the URL as text and in parsed form, so libcurl need not parse it again.
 int martlet_easy_set_url(void *easy, const char *text, void *_Nullable url);
 int martlet_easy_set_method(void *easy, const char *method, bool is_head);
 /// Announces a body; a length of -1 means that it is unknown.
@@ -224,7 +224,7 @@ int martlet_easy_kept_socket(void *easy);
 void *_Nullable martlet_easy_tls(void *easy);
 /// The object of OpenSSL or GnuTLS for `martlet_tls_has_read`.
 void *_Nullable martlet_easy_session(void *easy);
-/// Whether a transfer's connection uses TLS, also to a proxy.
+/// Whether a transfer's connection uses TLS, including TLS to a proxy.
 bool martlet_easy_has_tls(void *easy);
 
 // MARK: HTTP/2 streams
@@ -308,7 +308,7 @@ int martlet_multi_act(void *multi, int socket, int events);
 /// The next finished transfer and its code, or NULL.
 void *_Nullable martlet_multi_next_done(void *multi, int *code);
 
-/// The state that the handles of one thread share: TLS sessions, so that a new connection can resume one. NULL if
+/// The state that the handles of one thread share: TLS sessions, so a new connection can resume one. NULL if
 /// memory is exhausted.
 void *_Nullable martlet_share_new(void);
 /// Call it only after all handles that use the share are freed.
