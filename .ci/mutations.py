@@ -628,7 +628,7 @@ area(
      "    source?.readerDidCancel()\n", '    if !mutant("stream-leaves-silently") { source?.readerDidCancel() }\n',
      "BodyStreamTests"),
     ("stream-limit-is-off-by-one", "BodyStream",
-     "    if buffer.count > limit {", '    if buffer.count > limit - (mutant("stream-limit-is-off-by-one") ? 1 : 0) {',
+     "    if bufferCount > limit {", '    if bufferCount > limit - (mutant("stream-limit-is-off-by-one") ? 1 : 0) {',
      "BodyStreamPieceTests"),
     ("stream-takes-two-readers", "BodyStream",
      "      guard !$0.isAwaited else {", '      guard !$0.isAwaited || mutant("stream-takes-two-readers") else {',
