@@ -7,7 +7,7 @@
 ///     └──otherwise──▶ queue ──claim: first, and the bucket is open──▶ a slice
 /// ```
 package final class RateLimiter: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var bucket: TokenBucket
     var queue: [ObjectIdentifier] = []
   }

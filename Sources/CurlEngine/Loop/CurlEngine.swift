@@ -41,7 +41,7 @@ package final class CurlMailbox: Sendable {
     case close
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     var operations: [Operation] = []
     var isAsleep = false
     var isRunning = false

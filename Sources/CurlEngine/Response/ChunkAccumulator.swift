@@ -53,7 +53,7 @@ final class ChunkAccumulator {
 ///
 /// After the end of the body, only blocks that readers still hold are left.
 private final class ChunkBuffers: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var free: [UInt] = []
     var isClosed = false
   }

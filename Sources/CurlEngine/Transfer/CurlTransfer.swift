@@ -10,7 +10,7 @@ import Synchronization
 package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   private typealias Answer = TransferResult<Result<CurlResponse, any Error>, Suspension<CurlResponse>, BodyStream>
 
-  private struct State {
+  private struct State: ~Copyable {
     var answer = Answer()
     /// The token to return to the sink at the end.
     var token: Int?

@@ -30,7 +30,7 @@ final class DigestSession: Sendable {
   private let user: String
   private let password: String
 
-  private struct State {
+  private struct State: ~Copyable {
     var nonce: String
     /// Whether the first client nonce was sent.
     var isUsed = false

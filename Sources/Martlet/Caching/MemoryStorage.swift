@@ -2,7 +2,7 @@ import MartletBase
 
 /// Records in memory, with eviction of the least recently used.
 final class MemoryStorage: CacheStorage {
-  fileprivate struct State {
+  fileprivate struct State: ~Copyable {
     var items: [CacheKey: Item] = [:]
     /// The uses in their order; only the last use of each record counts.
     var uses = FirstInFirstOut<(key: CacheKey, number: UInt64)>()

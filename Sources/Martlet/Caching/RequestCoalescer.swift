@@ -95,7 +95,7 @@ final class RequestCoalescer: Sendable {
     }
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     var flights: [Key: InFlightRequest] = [:]
     /// The hashes of keys whose responses could not be shared, each in its slot.
     var lonely = [Int](repeating: 0, count: 256)

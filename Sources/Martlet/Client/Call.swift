@@ -12,7 +12,7 @@ import MartletBase
 ///                         ended ─▶ is removed from the registry and notifies its watchers, once
 /// ```
 package final class Call: Watched {
-  struct State {
+  struct State: ~Copyable {
     var stage = RequestEvent.State.running
     var startedAt: Duration
     var attempts: [HTTPResponse.Attempt] = []

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A class with a lock, not an actor: `onCancel` handlers and `deinit` are synchronous.
 package final class ClientCore: Sendable {
-  fileprivate struct State {
+  fileprivate struct State: ~Copyable {
     var settings: ClientSettings
     var calls = Slots<Call>()
     /// Calls whose callbacks have not run yet.

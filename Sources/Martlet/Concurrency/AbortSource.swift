@@ -13,7 +13,7 @@ package final class AbortSource: Sendable {
     let run: Handler
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     var error: (any Error)?
     var handlers = Numbered<Entry>()
   }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// An element that finds too many undelivered ones is dropped and counted.
 final class DeliveryQueue<Element: Sendable>: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     /// The undelivered elements, each with its size and the number of elements dropped before it.
     var waiting: [(element: Element, bytes: Int, dropped: Int)] = []
     /// The number of elements dropped since the last of `waiting`.

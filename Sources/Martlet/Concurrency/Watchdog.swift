@@ -11,7 +11,7 @@ protocol Watched: AnyObject, Sendable {
 /// A request that ends in time costs one insertion into a table and one removal. The timer moves only for a limit
 /// that is earlier than all others. When it fires, all watched objects are scanned.
 final class Watchdog: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var watched = Slots<(next: Duration, object: any Watched)>()
     var wake: Duration?
     var generation = 0

@@ -26,9 +26,9 @@ struct SetCookie {
   /// Parses a line; `nil` if it is invalid.
   ///
   /// `Max-Age` counts from `now`.
-  init?(_ octets: some Collection<UInt8>, now: Date) {
+  init?(_ octets: [UInt8], now: Date) {
     guard !octets.contains(where: Self.isControl) else { return nil }
-    let parts = Array(octets).split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+    let parts = octets.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
     guard let pair = parts.first else { return nil }
     let (first, second) = Self.cut(pair)
     // Without an equals sign, the whole text is the value.
@@ -57,7 +57,7 @@ struct SetCookie {
     expires = (maximumAge ?? expires).map { min($0, now.addingTimeInterval(Self.maximumAge)) }
   }
 
-  init?(_ text: String, now: Date) { self.init(text.utf8, now: now) }
+  init?(_ text: String, now: Date) { self.init(Array(text.utf8), now: now) }
 
   /// Whether the line removes a cookie.
   func isExpired(_ now: Date) -> Bool { expires.map { $0 <= now } ?? false }

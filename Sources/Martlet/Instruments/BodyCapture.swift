@@ -2,7 +2,7 @@ import MartletBase
 
 /// The beginnings of an exchange's bodies, for instruments.
 final class BodyCapture: BodyObserver {
-  private struct State {
+  private struct State: ~Copyable {
     var sent: InstrumentEvent.Body?
     var received: Data?
     var receivedCount: Int64 = 0

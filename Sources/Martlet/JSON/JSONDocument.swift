@@ -9,7 +9,7 @@ final class JSONDocument: Sendable {
   /// The document of the decoding that runs now.
   @TaskLocal static var current: JSONDocument?
 
-  private struct State {
+  private struct State: ~Copyable {
     /// The decoder of this document; another one, of a text within the text, has other paths.
     var decoder: ObjectIdentifier?
     var index: JSONIndex?

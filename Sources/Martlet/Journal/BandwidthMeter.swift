@@ -8,7 +8,7 @@ final class BandwidthMeter: Sendable {
     var sent: Int64 = 0
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     var buckets = [Bucket](repeating: Bucket(), count: BandwidthMeter.window)
     var received: Int64 = 0
     var sent: Int64 = 0

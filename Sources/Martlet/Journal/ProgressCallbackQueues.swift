@@ -8,7 +8,7 @@ import Dispatch
 final class ProgressCallbackQueues: Sendable {
   typealias Work = @Sendable () -> Void
 
-  private struct State {
+  private struct State: ~Copyable {
     var idle: [DispatchQueue]
     var waiting = FirstInFirstOut<Work>()
   }

@@ -2,7 +2,7 @@ import MartletBase
 
 /// The admission queues of a client and of its derived clients.
 final class AdmissionControllers: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var lines: [AdmissionQueue.Key: AdmissionQueue] = [:]
     /// The queues that obey the pauses of an origin.
     var obedient: [Origin: [AdmissionQueue]] = [:]

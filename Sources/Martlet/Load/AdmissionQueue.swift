@@ -76,7 +76,7 @@ final class AdmissionQueue: Sendable {
     }
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     var gate: AdmissionController
     var waiters: [UInt64: Waiter] = [:]
     var nextID: UInt64 = 0

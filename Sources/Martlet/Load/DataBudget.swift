@@ -136,7 +136,7 @@ struct DataUse: Codable, Equatable {
 
 /// The count of a ``DataBudget``, which all copies of a configuration share.
 final class DataLedger: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var use = DataUse()
     /// The counts that the file does not contain yet.
     var unsaved: [String: Int64] = [:]

@@ -4,7 +4,7 @@ import MartletBase
 ///
 /// The end is logged once.
 final class BodyWatch: BodyObserver {
-  private struct State {
+  private struct State: ~Copyable {
     var kept = Data()
     var count = 0
     var hasEnded = false

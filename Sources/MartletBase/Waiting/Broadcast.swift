@@ -1,6 +1,6 @@
 /// Streams that receive the same elements, until their common end.
 public final class Broadcast<Element: Sendable>: Sendable {
-  @usableFromInline struct State {
+  @usableFromInline struct State: ~Copyable {
     @usableFromInline var streams = Numbered<AsyncStream<Element>.Continuation>()
     @usableFromInline var isOver: Bool
 

@@ -2,7 +2,7 @@ public import Synchronization
 
 /// Notifies watchers of changes; costs one atomic read without watchers.
 public final class ChangeSignal: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var version = 0
     /// The next change, if any task waits for it.
     var next: Promise<Void>?

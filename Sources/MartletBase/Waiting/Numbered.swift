@@ -45,7 +45,7 @@ public struct Numbered<Element> {
   @inlinable public func forEach(_ body: (Element) -> Void) {
     if let first { body(first.element) }
     if others.isEmpty { return }
-    for other in others.sorted(by: { $0.key < $1.key }) { body(other.value) }
+    for other in others.ordered(by: { $0.key < $1.key }) { body(other.value) }
   }
 }
 

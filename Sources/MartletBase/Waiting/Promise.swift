@@ -3,7 +3,7 @@
 /// Any number of tasks can wait for it. A single task can also take it: the promise then keeps neither the result nor
 /// its resources alive.
 public final class Promise<Output: Sendable>: Sendable {
-  @usableFromInline struct State {
+  @usableFromInline struct State: ~Copyable {
     @usableFromInline var result: Result<Output, any Error>?
     @usableFromInline var waiters = Numbered<Suspension<Output>>()
     @usableFromInline var isTaken = false

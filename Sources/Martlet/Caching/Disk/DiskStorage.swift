@@ -12,7 +12,7 @@ import MartletBase
 /// the changes of other processes. The time of last use is the file's modification time, updated only every few
 /// minutes.
 final class DiskStorage: CacheStorage {
-  struct State {
+  struct State: ~Copyable {
     var folder: DiskFolder?
     var index = DiskIndex()
     /// Whether the index has the result of a full scan.

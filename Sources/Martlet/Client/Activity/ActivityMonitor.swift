@@ -122,6 +122,7 @@ public actor ActivityMonitor {
   /// Runs `step` repeatedly for one stream, until the stream or the client ends.
   ///
   /// The client is not retained between the steps. `last` creates the last element from the client's last snapshot.
+  @_semantics("optimize.sil.specialize.generic.never")
   private nonisolated func watch<Element: Sendable>(
     _ continuation: AsyncStream<Element>.Continuation,
     _ step: @escaping @Sendable (ClientCore) -> Pause,

@@ -56,7 +56,7 @@ enum TerminationDrain {
     let wait: Int?
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     var clients: [Client] = []
     /// The registered clients at the time of the signal.
     var draining: [Client] = []

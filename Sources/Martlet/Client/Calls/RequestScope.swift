@@ -11,7 +11,7 @@ import MartletBase
 /// }
 /// ```
 public final class RequestScope: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var members: [RequestID: Call] = [:]
     var keyed: [String: RequestID] = [:]
     var isEnded = false

@@ -5,7 +5,7 @@ struct NoCapacityForHedge: Error {}
 
 /// The way of one exchange past the gates, and its place at the last one until it ends.
 final class AdmissionPermit: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var next = 0
     var isProbe = false
     /// How often the exchange has gone back to the rate of the origin.

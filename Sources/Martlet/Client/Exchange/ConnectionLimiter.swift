@@ -83,7 +83,7 @@ final class ConnectionLimiter: Sendable {
     }
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     /// The number of connections that all exchanges need.
     var connections = 0
     /// The sites; those in `free` belong to no origin.
@@ -194,7 +194,7 @@ final class ConnectionLimiter: Sendable {
   }
 
   /// The load of a pool with one more exchange; `nil` above a limit.
-  private func load(withOneMore use: Use, _ state: State) -> Load? {
+  private func load(withOneMore use: Use, _ state: borrowing State) -> Load? {
     let load = state[use.pool]
     if let requests = limits.requests {
       guard state.sites[use.pool.site].active < requests else { return nil }
@@ -299,7 +299,7 @@ final class ConnectionLimiter: Sendable {
   }
 
   /// The use for which the longest waiting request waits, of those for which there is room.
-  private func nextServed(_ state: State) -> Use? {
+  private func nextServed(_ state: borrowing State) -> Use? {
     var best: (number: Int, use: Use)?
     for (use, queue) in state.queues {
       guard let number = queue.first?.number, best.map({ number < $0.number }) ?? true,

@@ -5,7 +5,7 @@ import MartletBase
 /// The transport reports progress, the watchdog checks the limits, and aborting the call ends the exchange through
 /// ``abortSource``.
 package final class ExchangeControl: Watched {
-  private struct State {
+  private struct State: ~Copyable {
     var phase = HTTPError.Phase.queued
     var phaseStart: Duration
     var lastMove: Duration
@@ -276,7 +276,7 @@ package final class ExchangeControl: Watched {
     var end: Duration { start + length }
   }
 
-  private func limit(_ state: State) -> Limit? {
+  private func limit(_ state: borrowing State) -> Limit? {
     switch state.phase {
     case .queued, .pausing: nil
     case .connecting: connectLimit(state)
@@ -285,15 +285,15 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  private func idleLimit(_ state: State) -> Limit? {
+  private func idleLimit(_ state: borrowing State) -> Limit? {
     call.timeouts.idle.map { Limit(name: "idle", length: $0, start: state.lastMove) }
   }
 
-  private func headLimit(_ state: State) -> Limit? {
+  private func headLimit(_ state: borrowing State) -> Limit? {
     call.timeouts.firstByte.map { Limit(name: "first byte", length: $0, start: state.phaseStart) } ?? idleLimit(state)
   }
 
-  private func connectLimit(_ state: State) -> Limit? {
+  private func connectLimit(_ state: borrowing State) -> Limit? {
     let connect = call.timeouts.connect.map { Limit(name: "connect", length: $0, start: state.phaseStart) }
     if state.isConnectKnown { return connect }
     guard let head = headLimit(state), let connect else { return connect ?? headLimit(state) }
@@ -306,7 +306,7 @@ package final class ExchangeControl: Watched {
     return look.end < connect.end ? look : connect
   }
 
-  private func passedLimit(_ state: State, now: Duration) -> Limit? {
+  private func passedLimit(_ state: borrowing State, now: Duration) -> Limit? {
     guard !state.isOver, let limit = limit(state), now >= limit.end else { return nil }
     return limit
   }
@@ -321,7 +321,7 @@ package final class ExchangeControl: Watched {
   }
 
   /// The time of the next check; for a paused exchange, after its idle limit.
-  private func nextLook(_ state: State) -> Duration? {
+  private func nextLook(_ state: borrowing State) -> Duration? {
     if state.isOver { return nil }
     if let limit = limit(state) { return limit.end }
     return state.isPaused ? call.timeouts.idle.map { call.core.timeline.now() + $0 } : nil

@@ -5,7 +5,7 @@ final class HedgeExchange: Sendable {
   /// The branch, which ends with the call or when the other exchange wins.
   let branch: AbortBranch
   let isHedge: Bool
-  private struct State {
+  private struct State: ~Copyable {
     var control: ExchangeControl?
     var isLost = false
   }

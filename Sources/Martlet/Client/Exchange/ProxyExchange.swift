@@ -23,7 +23,7 @@ final class ProxyExchange: Sendable {
     let headers: HTTPHeaders
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     var use: Use?
     var refusal: Refusal?
     /// The next credentials and their proxy; no other proxy may receive them.

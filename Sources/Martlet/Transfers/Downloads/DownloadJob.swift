@@ -5,7 +5,7 @@ import MartletBase
 /// It outlives attempts, redirects and connections. Each of them takes work from it and gives the work back when it
 /// ends.
 final class DownloadJob: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var reserved: [Range<Int64>] = []
     /// Whether a response of this run has confirmed that the existing bytes are valid.
     var isConfirmed = false

@@ -11,7 +11,7 @@ import MartletBase
 ///
 /// The lock is a system lock on the open file: the end of its process releases it, however the process ends.
 final class PartFile: Sendable {
-  private struct State {
+  private struct State: ~Copyable {
     var record: PartRecord
     var unsaved: Int64 = 0
     var unsynced: Int64 = 0

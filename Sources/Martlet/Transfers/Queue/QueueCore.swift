@@ -2,7 +2,7 @@ import MartletBase
 
 /// The state of a queue, which outlives the queue as long as any request is in it.
 final class QueueCore: CallObserver {
-  private struct State {
+  private struct State: ~Copyable {
     var table: QueueTable
     var launches: [RequestID: @Sendable () -> Void] = [:]
     var calls: [RequestID: Call] = [:]
@@ -44,6 +44,8 @@ final class QueueCore: CallObserver {
 
   // MARK: Adding
 
+  // Once in a program: a queue is not fast enough for the difference to count.
+  @_semantics("optimize.sil.specialize.generic.never")
   func add<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, priority: Int, after predecessors: [RequestID],
     retryOf: RequestID? = nil, work: @escaping @Sendable (Call) async throws -> Output

@@ -15,7 +15,7 @@
     ///
     /// The task has it as its delegate, which is the only object that stays with a task from its creation to its loading.
     final class CurlSessionExchange: NSObject, URLSessionTaskDelegate, Sendable {
-      private struct State {
+      private struct State: ~Copyable {
         /// The transfer, until its end.
         var transfer: CurlTransfer?
         var task: URLSessionTask?

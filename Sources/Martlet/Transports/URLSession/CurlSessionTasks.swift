@@ -16,7 +16,7 @@
     /// A task costs three times as much as the rest of a short request. Creating, starting and ending one waits for a
     /// queue that all sessions of the process share. So all of that happens on a separate queue, for long transfers only.
     final class CurlSessionTasks: CurlTransferObserver, Sendable {
-      private struct State {
+      private struct State: ~Copyable {
         /// The transfers that began after the last tick, and those that began before it.
         var new: [ObjectIdentifier: CurlTransfer] = [:]
         var waiting: [ObjectIdentifier: CurlTransfer] = [:]

@@ -17,7 +17,7 @@
       let fields = response.allHeaderFields.compactMap { key, value in
         (key as? String).map { (name: $0, value: value as? String ?? String(describing: value)) }
       }
-      for field in fields.sorted(by: { $0.name < $1.name }) {
+      for field in fields.ordered(by: { $0.name < $1.name }) {
         if FieldSyntax.isSameName(field.name, "Set-Cookie") {
           for cookie in splitCookies(field.value) { headers.append(cookie, for: field.name) }
         } else {

@@ -23,7 +23,7 @@
       case ended
     }
 
-    private struct State {
+    private struct State: ~Copyable {
       var stage = Stage.head
       var task: URLSessionTask?
       /// The response that is not delivered yet.

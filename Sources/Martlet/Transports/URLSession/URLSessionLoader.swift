@@ -14,7 +14,7 @@
   ///
   /// It has one session for the life of a client, and its own limiter.
   final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, DiagnosableTransport {
-    private struct State {
+    private struct State: ~Copyable {
       var session: URLSession?
       /// The number of exchanges without a head, by port.
       var pending: [Int: Int] = [:]
