@@ -45,7 +45,7 @@
           CustomLog \(folder.path("access.log")) proofs
           Listen 127.0.0.1:\(port)
           ServerName 127.0.0.1
-          # Without the rights of whoever runs the tests, if that is root.
+          # Drops the rights of the user who runs the tests if that is root.
           User daemon
           Group daemon
           DocumentRoot \(folder.path("www"))

@@ -31,7 +31,7 @@
 
     /// The server sends extra bytes after its response to the first NTLM message, and a foreign response 4 ms later.
     @Test(hasNTLM, arguments: Lane.engines, ["Content-Length: 5", "Content-Length: 0", "Transfer-Encoding: chunked"])
-    func `bytes behind a step end the authentication`(lane: Lane, framing: String) async throws {
+    func `extra bytes after a step's response end the authentication`(lane: Lane, framing: String) async throws {
       let body = framing.hasSuffix("5") ? "go on" : framing.hasSuffix("0") ? "" : "1\r\nx\r\n0\r\n\r\n"
       let head = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: NTLM"
       let foreign = Array("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign".utf8)
@@ -67,7 +67,7 @@
     }
 
     @Test(hasNTLM, arguments: Lane.engines)
-    func `authenticates each request on a connection of its own`(lane: Lane) async throws {
+    func `authenticates each request on its own connection`(lane: Lane) async throws {
       let server = try NTLMServer()
       let notes = StatusNotes()
       let client = Self.client(lane, server.url, Self.ada(), notes)

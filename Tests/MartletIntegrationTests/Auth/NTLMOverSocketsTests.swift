@@ -29,7 +29,7 @@
     }
 
     @Test(arguments: Lane.engines, [true, false])
-    func `authenticates to Samba for each request on a connection of its own`(lane: Lane, isSecure: Bool)
+    func `authenticates to Samba for each request on its own connection`(lane: Lane, isSecure: Bool)
       async throws
     {
       let server = try #require(SambaServer.current)

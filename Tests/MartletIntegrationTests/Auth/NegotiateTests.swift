@@ -11,8 +11,7 @@
   /// The clients run in separate processes, because environment variables contain the location of the tickets.
   @Suite(.needsKerberos, .ticketServer, .ownThreads, .hangLimit) struct NegotiateTests {
     @Test(arguments: Lane.engines, [true, false])
-    func `authenticates each request with a ticket on a connection of its own`(lane: Lane, isSecure: Bool) async throws
-    {
+    func `authenticates each request with a ticket on its own connection`(lane: Lane, isSecure: Bool) async throws {
       let server = try #require(TicketServer.current)
       let path = "/each/\(lane)/\(isSecure)"
 

@@ -185,7 +185,7 @@
           request_queue_size = 100
 
           def finish_request(self, request, address):
-              # The handshake of TLS, too, on the connection's own thread.
+              # The TLS handshake also runs on the connection's own thread.
               if self is secure:
                   request = context.wrap_socket(request, server_side=True)
               super().finish_request(request, address)

@@ -287,7 +287,7 @@ import Testing
     #expect(sources == [.network, .cache, .revalidated, .fallback])
   }
 
-  @Test func `S110 a large body is stored in a file of its own that can be hard-linked`() async throws {
+  @Test func `S110 a large body is stored in its own file, which can be hard-linked`() async throws {
     let server = try MockServer(answering: { _ in
       .data(Data(repeating: 7, count: 3 << 20), headers: ["Cache-Control": "max-age=60"])
     })

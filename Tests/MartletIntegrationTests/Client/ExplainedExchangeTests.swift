@@ -22,7 +22,7 @@
 
     private static func place(_ server: MockServer) -> String { "127.0.0.1:\(server.port)" }
 
-    @Test(arguments: Lane.engines) func `the connection of each exchange is explained`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `explains the connection of each exchange`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = lane.client()
 
@@ -34,7 +34,7 @@
         second == ["the open connection to \(Self.place(server)) was used (HTTP/1.1)", "the status 200 is accepted"])
     }
 
-    @Test(arguments: Lane.engines) func `the coding of a body is explained`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `explains the content coding of a body`(_ lane: Lane) async throws {
       let coded = CodedBodies.gzip
       let server = try MockServer { request in
         .data(
@@ -53,7 +53,7 @@
       #expect(part[1] == "the body stays encoded (gzip): a part of a coded body cannot be decoded")
     }
 
-    @Test(arguments: Lane.engines) func `the expectation of a large body is explained`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `explains Expect: 100-continue for a large body`(_ lane: Lane) async throws {
       let options = MockServer.Options(keepsBodies: false, sendsContinue: false)
       let server = try MockServer(.ok(), options: options)
       let client = lane.client()
@@ -78,7 +78,7 @@
       #expect(usual.count == 2)
     }
 
-    @Test(arguments: Lane.engines) func `a refused expectation is explained`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `explains a rejected Expect: 100-continue`(_ lane: Lane) async throws {
       let server = try MockServer(
         .ok(),
         options: .init(
@@ -93,7 +93,7 @@
         "\(sentences)")
     }
 
-    @Test(arguments: Lane.engines) func `the limit that ended a request is explained`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `explains which limit ended a request`(_ lane: Lane) async throws {
       let server = try MockServer { request in
         request.path == "/silent" ? .steps([.hang]) : .ok("12345")
       }
@@ -113,7 +113,7 @@
       #expect(error.contains("only the first 2 bytes of the body were kept"), "\(error)")
     }
 
-    @Test(arguments: Lane.engines) func `a refused address is explained`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `explains why an address was refused`(_ lane: Lane) async throws {
       let client = lane.client { $0.guards = [.publicAddressesOnly] }
 
       let sentences = await Self.sentences(client, .get("http://127.0.0.1:9/"))
@@ -122,8 +122,7 @@
       #expect(sentences[1].hasPrefix("publicAddressesOnly refuses 127.0.0.1: "), "\(sentences)")
     }
 
-    @Test(arguments: Lane.engines) func `a proxy's challenge without an answer is explained`(_ lane: Lane) async throws
-    {
+    @Test(arguments: Lane.engines) func `explains why a proxy's challenge was not answered`(_ lane: Lane) async throws {
       let proxy = try MockServer(.status(407, headers: ["Proxy-Authenticate": "Basic realm=\"p\""]))
       let client = lane.client { $0.proxy = .proxy(Proxy(proxy.url)) }
 
@@ -142,7 +141,7 @@
         "\(wrong)")
     }
 
-    @Test(arguments: Lane.engines) func `instruments are told of the phases of an exchange and of its bytes`(
+    @Test(arguments: Lane.engines) func `instruments receive the phases and the byte counts of an exchange`(
       _ lane: Lane
     )
       async throws
@@ -168,7 +167,9 @@
       #expect(version == [.http1_1])
     }
 
-    @Test(arguments: Lane.engines) func `a downloaded file has the explanation of its call`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a downloaded file includes the explanation of its call`(_ lane: Lane)
+      async throws
+    {
       let server = try MockServer { request in
         request.path == "/old" ? .redirect(to: "/new") : .ok("x")
       }
@@ -184,7 +185,7 @@
           "the redirect (302) to \(server.url("/new")) was followed"), "\(file.response.explanation)")
     }
 
-    @Test func `a request that waits for an equal one says so`() async throws {
+    @Test func `explains that a request waited for an equal one`() async throws {
       let server = try MockServer { _ in
         try? await Task.sleep(for: .milliseconds(200))
         return .ok("x", headers: ["Cache-Control": "max-age=60"])
@@ -200,7 +201,7 @@
       #expect(server.requests.count == 1)
     }
 
-    @Test func `martlet --explain tells what was decided`() async throws {
+    @Test func `martlet --explain prints the decisions`() async throws {
       let server = try MockServer { request in
         request.path == "/old" ? .status(301, headers: ["Location": "/new"]) : .ok("x")
       }

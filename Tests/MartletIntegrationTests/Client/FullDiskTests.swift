@@ -110,7 +110,7 @@
     }
 
     @Test
-    func `a full disk leaves the file of a data budget unchanged, and what is used is counted once there is room`()
+    func `a full disk leaves the file of a data budget unchanged, and the usage is saved once there is room`()
       async
     {
       await #expect(processExitsWith: .success) {

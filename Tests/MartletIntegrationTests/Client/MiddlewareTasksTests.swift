@@ -62,7 +62,7 @@
     }
 
     @Test(arguments: Lane.engines, [false, true])
-    func `the loser of a race is cancelled at once, and its connection closed`(
+    func `the loser of a race is cancelled at once, and its connection is closed`(
       _ lane: Lane, isAttempt: Bool
     ) async throws {
       let (silent, quick) = (try MockServer(.hang), try MockServer(.ok("quick")))
@@ -81,7 +81,7 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines, [false, true])
-    func `the loser's stream is reset, and its connection stays`(_ lane: Lane, hasNeighbor: Bool) async throws {
+    func `the loser's stream is reset, and its connection stays open`(_ lane: Lane, hasNeighbor: Bool) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let number: @Sendable (HTTPRequest) -> Int = { Int($0.url?.lastPathComponent ?? "") ?? 0 }
@@ -110,7 +110,7 @@
 
     /// Cancels requests before the response, during the response and during the upload, at varying moments.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `cancelled streams leave the others of their connection alone`(_ lane: Lane) async throws {
+    func `cancelled streams do not affect other streams on their connection`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in
@@ -172,7 +172,9 @@
     }
 
     /// Responses arrive after random delays or never, and each must contain its request's number.
-    @Test(arguments: Lane.engines) func `random races mix up and leak nothing`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `random races neither mix up responses nor leak resources`(_ lane: Lane)
+      async throws
+    {
       let server = try MockServer { request in
         let parts = request.path.split(separator: "/").map(String.init)
         guard parts.count == 2, let wait = Int(parts[1]) else { return .status(404) }

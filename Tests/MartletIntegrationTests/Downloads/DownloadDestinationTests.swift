@@ -69,7 +69,7 @@
     }
 
     // W20
-    @Test func `without a destination, each download has a file of its own`() async throws {
+    @Test func `without a destination, each download has its own file`() async throws {
       try TemporaryFolder.requireRoom()
       let server = try FileServer(.init(bytes: Self.bytes))
       let client = Lane.curl.client()
@@ -157,7 +157,7 @@
     }
 
     @Test(arguments: [true, false])
-    func `a symbolic link as destination stays, and the file that it names is replaced`(exists: Bool) async throws {
+    func `keeps a symbolic link at the destination and replaces its target`(exists: Bool) async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
       let folder = try TemporaryFolder()
       let inner = folder.url.appending(path: "inner")
@@ -180,7 +180,7 @@
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("b")) == "inner/target")
     }
 
-    @Test func `a symbolic link as destination that leads nowhere fails before anything is sent`() async throws {
+    @Test func `a dangling symbolic link at the destination fails before anything is sent`() async throws {
       let server = try FileServer(.init(bytes: Self.bytes))
       let folder = try TemporaryFolder()
       for (name, target) in [("loop", "loop"), ("none", "nowhere/a")] {
@@ -282,7 +282,7 @@
     }
 
     // S134: testRedirectedResume
-    @Test(arguments: Lane.engines) func `resumes a download behind a redirect`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `resumes a download after a redirect`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 120_000))
       let door = try MockServer(.redirect(to: server.url))
       let folder = try TemporaryFolder()

@@ -77,7 +77,7 @@
     }
 
     @Test(arguments: Lane.engines, rows)
-    func `compares the digests of a server with encoded bytes only`(lane: Lane, row: Row) async throws {
+    func `compares the server's digests with encoded bytes only`(lane: Lane, row: Row) async throws {
       for digest in ["Repr-Digest", "Content-Digest"] {
         for way in row.ways {
           // The whole small file arrives in one 206, which has no `Content-Digest`.
@@ -100,7 +100,7 @@
     }
 
     @Test(arguments: Lane.engines, [(true, true), (true, false), (false, true)])
-    func `compares the checksum of the caller with the file as it is saved`(
+    func `compares the caller's checksum with the file as saved`(
       lane: Lane, coding: (isCoded: Bool, isDecoded: Bool)
     ) async throws {
       let row = Row(isCoded: coding.isCoded, isDecoded: coding.isDecoded, of: Data(), isRight: true)

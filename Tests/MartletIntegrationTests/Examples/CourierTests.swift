@@ -42,7 +42,7 @@
       #expect(server.requests.dropFirst().map { $0.header("Idempotency-Key") } == numbers)
     }
 
-    @Test func `reports lines that were given up`() async throws {
+    @Test func `reports lines that cannot be delivered`() async throws {
       let folder = try TemporaryFolder()
       let server = try MockServer(.status(400))
       defer { server.stop() }

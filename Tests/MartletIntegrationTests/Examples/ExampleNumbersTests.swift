@@ -15,7 +15,7 @@
       ["load", "--rate"], ["load", "--hedge"], ["load", "--breaker"], ["load", "--deadline"],
       ["download", "--segments"],
     ])
-    func `martlet refuses a number that it cannot use, and names its option`(words: [String]) {
+    func `martlet rejects an unusable number and names its option`(words: [String]) {
       let option = words.last ?? ""
 
       for number in Self.refused + (option == "--retry" ? [] : ["0"]) {
@@ -30,7 +30,7 @@
       ("KeepCopy", [url, "/dev/null/copy"]), ("Blocks", [url]), ("FetchTool", [url, "--timeout"]),
       ("FetchTool", [url, "--retry"]),
     ])
-    func `a program refuses a number that it cannot use`(program: String, words: [String]) async throws {
+    func `each example program rejects an unusable number`(program: String, words: [String]) async throws {
       for number in Self.refused + (words.last == "--retry" ? [] : ["0"]) {
         let result = try await ToolProcess(try ToolProcess.built(program), words + [number]).end()
 

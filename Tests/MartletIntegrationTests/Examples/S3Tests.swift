@@ -113,7 +113,7 @@
       #expect(parts.allSatisfy { $0 })
     }
 
-    @Test func `signs each attempt anew and never signs requests to another host`() async throws {
+    @Test func `signs each attempt separately and never signs requests to another host`() async throws {
       let other = try MockServer(.ok("elsewhere"))
       defer { other.stop() }
       let place = "http://localhost:\(other.port)/a"

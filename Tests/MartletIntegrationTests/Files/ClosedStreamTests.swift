@@ -41,7 +41,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `no file and no connection takes the number of a closed stream`(_ lane: Lane) async {
+    func `no file or connection takes the descriptor of a closed standard stream`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let folder = try TemporaryFolder()
         let server = try MockServer { (request: RecordedRequest) in

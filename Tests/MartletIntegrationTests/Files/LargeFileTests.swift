@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct LargeFileTests {
-  @Test func `a size beyond a tebibyte counts`() throws {
+  @Test func `reports file sizes above one tebibyte`() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("large")
     #expect(FileManager.default.createFile(atPath: path, contents: nil))

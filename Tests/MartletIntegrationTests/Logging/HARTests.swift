@@ -11,7 +11,7 @@
   /// Recordings of real exchanges.
   @Suite(.ownThreads, .hangLimit) struct HARTests {
     @Test(arguments: Lane.engines)
-    func `an entry has the connection, the phases and both sizes of a body`(_ lane: Lane) async throws {
+    func `an entry contains the connection, the phases and both sizes of a body`(_ lane: Lane) async throws {
       let coded = CodedBodies.gzip
       let server = try MockServer(
         .data(coded, headers: ["Content-Encoding": "gzip", "Content-Type": "text/plain"])
@@ -38,7 +38,7 @@
         entries[1].explanation.contains { $0.contains("the open connection to 127.0.0.1:\(server.port) was used") })
     }
 
-    @Test func `a body that the reader leaves is recorded as far as it was read`() async throws {
+    @Test func `records the part of a body that was read before the reader stopped`() async throws {
       let server = try MockServer(.data(Data(repeating: 0x61, count: 4 << 20), headers: ["Content-Type": "text/plain"]))
       let folder = try TemporaryFolder()
       let recorder = try HARRecorder(to: URL(filePath: folder.path("x.har")), maximumBodyBytes: 100)
@@ -56,7 +56,7 @@
     }
 
     /// The child records how many requests it has drained, which is the minimum number of entries in the file.
-    @Test func `a killed process leaves a file that can be read`() async throws {
+    @Test func `a killed process leaves a readable file`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("x.har")
       var random = SystemRandomNumberGenerator()
@@ -95,7 +95,7 @@
       Figures.record("HAR: killed \(count) times, at most with \(most) entries")
     }
 
-    @Test func `a program that ends by itself loses nothing and leaves no copy`() async throws {
+    @Test func `a program that exits normally loses no entry and leaves no copy`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("x.har")
 
@@ -115,8 +115,7 @@
       #expect(try HARFile(at: path).entries.count >= 20 && folder.names == ["x.har"])
     }
 
-    @Test func `an exchange that is over is written, although its request pauses before the next attempt`() async throws
-    {
+    @Test func `writes a finished exchange while its request waits for the next attempt`() async throws {
       let server = try MockServer(.status(503, headers: ["Retry-After": "60"]))
       let folder = try TemporaryFolder()
       let recorder = try HARRecorder(to: URL(filePath: folder.path("x.har")))
@@ -137,7 +136,7 @@
 
     // MARK: The tool
 
-    @Test(arguments: [SIGINT, SIGTERM]) func `a signal loses no entry`(_ signal: Int32) async throws {
+    @Test(arguments: [SIGINT, SIGTERM]) func `no entry is lost after a signal`(_ signal: Int32) async throws {
       let server = try MockServer { request in request.path == "/a" ? .redirect(to: "/b") : .hang }
       let folder = try TemporaryFolder()
       let process = try ToolProcess(try ToolProcess.martlet(), [server.url("/a"), "--har", folder.path("x.har")])
@@ -155,14 +154,14 @@
       ["download", "http://127.0.0.1:1/"], ["upload", "/dev/null", "http://127.0.0.1:1/"],
       ["sse", "http://127.0.0.1:1/"],
     ])
-    func `what records nothing refuses --har`(_ arguments: [String]) async throws {
+    func `commands that cannot record reject --har`(_ arguments: [String]) async throws {
       let result = try await ToolProcess(try ToolProcess.martlet(), arguments + ["--har", "/nowhere/x.har"]).end()
 
       #expect(
         result.status == 2 && result.errors.contains("'martlet \(arguments[0])' has no --har"), "\(result.errors)")
     }
 
-    @Test func `the tool records, shows and makes a page`() async throws {
+    @Test func `the tool records a HAR file, shows it and renders it as a page`() async throws {
       let server = try MockServer { request in
         request.path == "/a" ? .redirect(to: "/b?token=canary") : .ok("<script>alert('x')</script>")
       }
@@ -187,7 +186,7 @@
       #expect(folder.names == ["x.har", "x.html"])
     }
 
-    @Test func `the tool refuses what is no HAR file`() async throws {
+    @Test func `the tool rejects a file that is not a HAR file`() async throws {
       let folder = try TemporaryFolder()
       try folder.write("{\n\"log\" 1}", to: "bad.har")
 
@@ -204,7 +203,7 @@
       #expect(sent.status == 2 && sent.errors.contains("/nowhere/x.har"), "\(sent.errors)")
     }
 
-    @Test func `a waterfall fits into its width`() {
+    @Test func `a waterfall fits its width`() {
       var entry = HAREntry(
         startedAt: Date(timeIntervalSince1970: 0),
         request: .init(method: "PROPFIND\u{1B}", url: "https://a.test/" + String(repeating: "long/", count: 40)),

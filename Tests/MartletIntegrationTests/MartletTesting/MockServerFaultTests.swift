@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.hangLimit)
 struct MockServerFaultTests {
-  @Test func `delays, drips and cuts a response`() async throws {
+  @Test func `delays, drips and truncates a response`() async throws {
     let steps: [MockResponse.Step] = [
       .text("HTTP/1.1 200 OK\r\n\r\n"), .delay(.milliseconds(30)),
       .drip(Data("abcdef".utf8), chunk: 2, every: .milliseconds(20)), .cut, .text("never"),
@@ -29,7 +29,7 @@ struct MockServerFaultTests {
 
   @Test(arguments: [
     (MockResponse.ok("x"), "x"), (.ok(), ""), (.chunked(["a", "b"]), "ab"), (.ok("x").adding("X-A", "1"), "x"),
-  ]) func `cuts a response off before its end`(response: MockResponse, text: String) async throws {
+  ]) func `truncates a response before its end`(response: MockResponse, text: String) async throws {
     let server = try MockServer(response.thenCut())
     let client = HTTPClient { $0.retry = .off }
 

@@ -34,7 +34,7 @@
       process = try await Self.start(folder, port)
     }
 
-    /// The applied requests in order: lane and text.
+    /// The `X-Lane` field and the text of each applied request, in order.
     var applied: [(lane: String, text: String)] {
       let lines = ((try? folder.contents("applied")).map { String(decoding: $0, as: UTF8.self) } ?? "").split(
         separator: "\n")
@@ -68,7 +68,7 @@
               with lock:
                   if key not in seen:
                       seen.add(key)
-                      # One short write: a process that is killed has made all of it or nothing.
+                      # One short write, so a killed process has written all of it or nothing.
                       text = body.rstrip("x")
                       os.write(log, f"{key} {self.headers['X-Lane']} {text}x{len(body) - len(text)}\\n".encode())
               self.send_response(204)

@@ -10,7 +10,8 @@
   /// Responses to an outbox, over sockets.
   @Suite(.hangLimit) struct OutboxResponseTests {
     @Test(arguments: Lane.engines)
-    func `a response whose body never ends is a delivery, and its connection is closed`(lane: Lane) async throws {
+    func `a response whose body never ends counts as a delivery, and its connection is closed`(lane: Lane) async throws
+    {
       let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
       let server = try MockServer(.steps([.text(head), .hang]))
       defer { server.stop() }

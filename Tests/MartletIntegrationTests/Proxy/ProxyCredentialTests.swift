@@ -8,7 +8,7 @@
   /// Proxy credentials follow the same rules as server credentials.
   @Suite(.hangLimit) struct ProxyCredentialTests {
     @Test(arguments: Lane.engines)
-    func `a repeated nonce continues its count, and a 503 does not forget the credential`(lane: Lane) async throws {
+    func `a repeated nonce continues its count, and a 503 does not discard the credential`(lane: Lane) async throws {
       let challenge = #"Digest realm="r", nonce="n", qop="auth""#
       let proxy = try MockServer(answering: { request in
         let sent = request.header("Proxy-Authorization").flatMap { Challenge.parse([$0]).first?.parameters } ?? [:]
@@ -33,7 +33,7 @@
 
     @Test(
       arguments: Lane.engines, ["Basic realm=my realm", #"Basic realm="a"#, #"Digest realm="r"; nonce=YQ==; qop="""#])
-    func `challenges of small devices are answered`(lane: Lane, challenge: String) async throws {
+    func `answers the malformed challenges of small devices`(lane: Lane, challenge: String) async throws {
       let proxy = try MockServer(answering: { request in
         request.header("Proxy-Authorization") == nil
           ? .status(407, headers: ["Proxy-Authenticate": challenge]) : .ok("in")

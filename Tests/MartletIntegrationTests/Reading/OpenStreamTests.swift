@@ -27,7 +27,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a body that has arrived cannot be read after the closure`(lane: Lane) async throws {
+    func `a body that has arrived cannot be read after the closure returns`(lane: Lane) async throws {
       let server = try MockServer(.ok("abc"))
       defer { server.stop() }
       let client = lane.client()
@@ -63,7 +63,7 @@
       #expect(client.activity.current.totals.cancelled == 1)
     }
 
-    @Test(arguments: Lane.engines) func `a second reading of a held response throws`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `reading a held response twice throws`(lane: Lane) async throws {
       let server = try MockServer(.chunked(["abc", "def"]))
       defer { server.stop() }
       let response = try await lane.client().stream("\(raw: server.url)/")
@@ -75,7 +75,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a response that leaves the closure of stream keeps no connection and cannot be read`(
+    func `a response that escapes stream's closure keeps no connection and cannot be read`(
       lane: Lane
     ) async throws {
       let server = try MockServer(.steps(Self.pieces + [.hang]))
@@ -117,7 +117,7 @@
         var reader = response.body.makeAsyncIterator()
         return try await reader.next()
       }
-      // One of the tasks waits for a chunk that never arrives, and the other one is refused.
+      // One of the tasks waits for a chunk that never arrives, and the other task gets an error.
       let refused = await withTaskGroup(of: (any Error)?.self) { group in
         for task in [waiting, third] {
           group.addTask {

@@ -122,7 +122,7 @@
       #expect(await server.wait { $0.disconnects == 1 })
     }
 
-    @Test(arguments: Lane.engines) func `reconnects after the idle limit passes without data`(lane: Lane)
+    @Test(arguments: Lane.engines) func `reconnects if no data arrives within the idle limit`(lane: Lane)
       async throws
     {
       let server = try MockServer(answering: { request in

@@ -74,7 +74,7 @@
       await client.waitUntilEmpty()
     }
 
-    @Test(arguments: Lane.engines) func `an adaptive limit holds many requests back, and all are answered`(
+    @Test(arguments: Lane.engines) func `an adaptive limit delays many requests, and all receive a response`(
       _ lane: Lane
     ) async throws {
       let server = try MockServer(.ok("x").delayed(by: .milliseconds(5)))

@@ -9,7 +9,7 @@
   /// `MARTLET_FUZZ_SEED` repeats a run, and `MARTLET_FRAME_COUNT` is the total number of sequences.
   @Suite(.ownThreads, .needsHTTP2Server, .needs(.proc), .hangLimit) struct FrameFuzzTests {
     @Test(.needs(.http2), arguments: Lane.engines)
-    func `any frames end in a response or an HTTPError and do not disturb other requests`(_ lane: Lane) async throws {
+    func `any frames yield a response or an HTTPError and do not affect other requests`(_ lane: Lane) async throws {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       let all = Figures.setting("MARTLET_FRAME_COUNT") ?? Stress.count(400, full: 20_000)
       let authority = try await CertificateAuthority()

@@ -9,7 +9,7 @@
   /// `MARTLET_FUZZ_SEED` repeats a run, and `MARTLET_FUZZ_COUNT` is the total number of mutants.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct FuzzTests {
     @Test(arguments: Lane.engines)
-    func `any bytes end in a response or an HTTPError`(_ lane: Lane) async throws {
+    func `any bytes yield a response or an HTTPError`(_ lane: Lane) async throws {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       let count = (Figures.setting("MARTLET_FUZZ_COUNT") ?? (Stress.count(500, full: 50_000))) / Lane.engines.count
       Figures.record("fuzz \(lane): MARTLET_FUZZ_SEED=\(seed), \(count) mutants")

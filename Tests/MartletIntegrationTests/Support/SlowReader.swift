@@ -111,7 +111,7 @@ struct SlowReader {
             send(state.data_to_send())
 
     listener = socket.socket()
-    # A window that opens in small steps.
+    # The window opens in small steps.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)
     listener.bind(("127.0.0.1", 0))

@@ -95,7 +95,7 @@ struct WireServer {
     TIMEOUT = b"HTTP/1.1 408 Request Timeout\\r\\nX-Number: stray\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n"
 
     def deliver(number):
-        # In one piece: other threads write, too.
+        # A single write, because other threads also write.
         os.write(1, f"sent {number}\\n".encode())
 
     class Inner:
@@ -169,7 +169,7 @@ struct WireServer {
             if not piece:
                 raise OSError("ended")
             head += piece
-        # The port says what follows in the same segment.
+        # The port selects the bytes that follow in the same segment.
         port = int(head.split(b" ")[1].rsplit(b":", 1)[1])
         stray = {1001: b"X", 1002: STRAY[:20], 1003: STRAY}.get(port, b"")
         carrier.sendall(b"HTTP/1.1 200 Yes\\r\\n\\r\\n" + stray)

@@ -133,7 +133,7 @@ struct HTTP2Server {
 
         def block(self, words, first):
             fields = first + [tuple(word.split("=", 1)) for word in words]
-            # Not into the table: a client that was sent garbage has another one.
+            # Not indexed, because the table of a client that received garbage differs.
             return self.encoder.encode([hpack.NeverIndexedHeaderTuple(*field) for field in fields])
 
         def step(self, text, number, stream):
@@ -177,7 +177,7 @@ struct HTTP2Server {
             _, number, *steps = path.replace("/early", "", 1).split("/")
             if steps and steps[0].startswith(("slow:", "grant:")):
                 steps.pop(0)
-            # In one piece: other threads write, too.
+            # A single write, because other threads also write.
             known = number in seen
             seen.add(number)
             refuses = not known and any(text.startswith("refuse") for text in steps)

@@ -28,9 +28,9 @@
 
     /// The moment and the means of a refusal.
     enum Way: String, CaseIterable {
-      /// RST before the first byte, after the client's first flight, after the server's, and after the client's second.
+      /// RST before the first byte, after the ClientHello, after the server's messages and after the client's Finished.
       case unread, first, second, third
-      /// The alert `certificate_required` of TLS 1.3 after the client's second flight; RST follows it.
+      /// The alert `certificate_required` of TLS 1.3 after the client's Finished, with or without RST after it.
       case alert, alertAndReset
       /// An alert in TLS 1.2, which ends the handshake.
       case oldAlert

@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: [
     ("http:/a.test/x", "http://a.test/x"), ("https:/a.test", "https://a.test"), ("HTTP:/a", "http://a"),
   ])
-  func `a URL with one slash after its scheme is refused with the cure`(text: String, cure: String) throws {
+  func `the error for a URL with one slash after its scheme suggests two`(text: String, cure: String) throws {
     let error = #expect(throws: UsageError.self) { try Arguments.absolute(text) }
 
     #expect(error?.description == "'\(text)' has one slash after its scheme; write \(cure)")

@@ -59,7 +59,7 @@ import Testing
     #expect(JSONFormatter(maximumDepth: 3).format("[[[]]]") != nil)
   }
 
-  @Test func `colours keys and values differently`() {
+  @Test func `colors keys and values differently`() {
     let text = JSONFormatter(palette: .colored).format(#"{"a":"b"}"#)
 
     #expect(text == "{\n  \u{1B}[34;1m\"a\"\u{1B}[0m: \u{1B}[32;22m\"b\"\u{1B}[0m\n}")

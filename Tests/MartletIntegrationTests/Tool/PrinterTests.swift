@@ -74,7 +74,7 @@ import Testing
     ([:], false), (["TERM": "xterm"], true), (["TERM": "dumb"], false), (["TERM": "xterm", "NO_COLOR": "1"], false),
     (["TERM": "xterm", "NO_COLOR": ""], true),
   ])
-  func `TERM and NO_COLOR decide whether colours are used`(environment: [String: String], isColored: Bool) {
+  func `TERM and NO_COLOR decide whether colors are used`(environment: [String: String], isColored: Bool) {
     #expect(Terminal.allowsColor(environment) == isColored)
   }
 }

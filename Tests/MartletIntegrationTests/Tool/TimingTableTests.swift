@@ -48,7 +48,7 @@ import Testing
     #expect(text.hasSuffix("\nremote       \(remote)\nconnection   \(kind)\n"))
   }
 
-  @Test func `colours only the names`() {
+  @Test func `colors only the names`() {
     let table = TimingTable(timing: HTTPResponse.Timing(), connection: nil)
 
     #expect(table.text(.colored).hasPrefix("\u{1B}[36mqueued\u{1B}[0m       0.000 ms\n"))

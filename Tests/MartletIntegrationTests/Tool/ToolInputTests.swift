@@ -56,7 +56,7 @@
       #expect(sent == ["POST text/plain; charset=utf-8 abc", "GET - ", "GET - "])
     }
 
-    @Test func `sends a slow input while it arrives, and the same again after a redirect`() async throws {
+    @Test func `sends slow input as it arrives, and again after a redirect`() async throws {
       let server = try MockServer { request in
         request.path == "/a" ? .redirect(to: "/b", status: 307) : .ok()
       }
@@ -204,7 +204,7 @@
         (MockResponse.status(503, body: "busy"), Int32(5)), (.redirect(to: "/b", status: 307), 3),
         (.status(401, headers: ["WWW-Authenticate": "Basic"]), 3),
       ])
-    func `a pipe too long to be sent again leaves the response that needs it`(
+    func `a long piped body that cannot be resent ends with the response that requires it`(
       response: MockResponse, status: Int32
     ) async throws {
       let server = try MockServer(response, options: .init(keepsBodies: false))

@@ -8,7 +8,7 @@
 
   /// `martlet load`.
   @Suite(.hangLimit) struct ToolLoadTests {
-    @Test func `sends as many requests as asked for, and counts what came of them`() async throws {
+    @Test func `sends the requested number of requests and counts their results`() async throws {
       let count = Shared(0)
       let server = try MockServer { _ in
         let number = count.withLock { count in
@@ -28,7 +28,7 @@
       #expect(server.requests.count == 40)
     }
 
-    @Test func `deadlines and an open circuit fail the rest at once`() async throws {
+    @Test func `deadlines and an open circuit fail the remaining requests at once`() async throws {
       let server = try MockServer(.hang)
       defer { server.stop() }
 
@@ -46,7 +46,7 @@
       ["load", "http://a.test", "--deadline"], ["load", "http://a.test", "-o", "f"], ["load", "http://a.test", "a=b"],
       ["load", "http://a.test", "--arrivals", "nan"], ["load", "http://a.test", "--hedge", "1.5"],
     ])
-    func `rejects what makes no sense`(words: [String]) {
+    func `rejects invalid and unsupported arguments`(words: [String]) {
       #expect(throws: UsageError.self) { try Arguments.parse(words) }
     }
   }

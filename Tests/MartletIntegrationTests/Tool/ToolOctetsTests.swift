@@ -54,7 +54,7 @@
       #expect(server.requests.isEmpty)
     }
 
-    @Test func `an argument in UTF-8 is sent as it is`() async throws {
+    @Test func `a UTF-8 argument is sent unchanged`() async throws {
       let result = try await shell(#""$1" "$2" --body "$(printf 'caf\303\251')""#)
 
       #expect(result.status == 0, "\(result.errors)")

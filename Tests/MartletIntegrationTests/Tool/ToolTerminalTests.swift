@@ -25,7 +25,7 @@
       #expect(!text.contains("\u{1B}"))
     }
 
-    @Test func `colours its output and escapes control sequences from the server`() async throws {
+    @Test func `colors its output and escapes control sequences from the server`() async throws {
       let server = try MockServer(.ok("a\u{1B}[31mb", headers: ["X-Evil": "\u{9B}2J"]))
 
       let text = try await shown(server.url("/"))
@@ -35,7 +35,7 @@
       #expect(!text.contains("\u{1B}[31m") && !text.contains("\u{9B}"))
     }
 
-    @Test func `prints the timing table, in colours unless NO_COLOR is set`() async throws {
+    @Test func `prints the timing table, in color unless NO_COLOR is set`() async throws {
       let server = try MockServer(.ok("a"))
 
       let colored = try await shown(server.url("/"), "--timing")
@@ -46,7 +46,7 @@
       #expect(!plain.contains("\u{1B}"))
     }
 
-    @Test func `uses no colours on a dumb terminal`() async throws {
+    @Test func `uses no colors on a dumb terminal`() async throws {
       let server = try MockServer(.json("[true]"))
 
       #expect(try await !shown(server.url("/"), environment: ["TERM": "dumb"]).contains("\u{1B}"))

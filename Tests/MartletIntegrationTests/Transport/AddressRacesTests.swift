@@ -64,7 +64,7 @@
       #expect(races.takeNext(owner, at: 3 * Self.delay) == nil)
     }
 
-    @Test mutating func `the address after a refused one has its own 250 ms`() {
+    @Test mutating func `the address after a refused one gets its own 250 ms`() {
       defer { owner.deallocate() }
       race(4)
       _ = races.takeNext(owner, at: Self.delay)
@@ -82,7 +82,7 @@
       #expect((0..<30).count { _ in races.takeNext(owner, at: Self.delay) != nil } == 16)
     }
 
-    @Test mutating func `the end of a race returns its sockets`() {
+    @Test mutating func `ending a race returns its sockets`() {
       defer { owner.deallocate() }
       race(3)
       races.started(7, Self.addresses[1], for: owner, at: Self.delay)
@@ -132,7 +132,7 @@
       #expect(races.actual("10.0.0.1", localPort: 4_000) == nil && races.isEmpty)
     }
 
-    @Test mutating func `an address that libcurl reports itself is not replaced`() {
+    @Test mutating func `does not replace an address that libcurl reports`() {
       defer { owner.deallocate() }
 
       raceWonBySecond()
@@ -140,7 +140,7 @@
       #expect(races.actual("10.0.0.1", localPort: 4_000) == nil && races.isEmpty)
     }
 
-    @Test mutating func `an address that connects is not silent any longer`() {
+    @Test mutating func `an address that connects is no longer silent`() {
       defer { owner.deallocate() }
       raceWonBySecond()
 
@@ -164,7 +164,7 @@
       #expect(races.time == 2 * Self.delay)
     }
 
-    @Test func `many races at once have few sockets`() {
+    @Test func `many concurrent races use few sockets`() {
       var races = AddressRaces()
       let owners = (0..<40).map { _ in UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1) }
       defer { owners.forEach { $0.deallocate() } }

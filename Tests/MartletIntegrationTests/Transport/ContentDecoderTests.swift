@@ -139,7 +139,7 @@
       #expect(throws: Problem.self) { try ContentDecoder(["gzip", "gzip", "gzip", "gzip", "gzip", "zz"]) }
     }
 
-    @Test func `decodes no unknown codings and none that lack their library`() throws {
+    @Test func `does not decode unknown codings or codings whose library is missing`() throws {
       #expect(try ContentDecoder(["zz"]) == nil)
       #expect(try ContentDecoder(["gzip", "zz"]) == nil)
       #expect(try ContentDecoder(["br"], usable: [.gzip, .deflate]) == nil)

@@ -231,7 +231,7 @@
 
       // MARK: A busy queue
 
-      /// Keeps the queue that all sessions of a process share busy, as a name lookup does, until it is told to end.
+      /// Keeps the queue that all sessions of a process share busy, as a name lookup does, until `isOver` is set.
       private final class Blocker: URLProtocol {
         static let isBlocking = Shared(false)
         static let isOver = Shared(false)

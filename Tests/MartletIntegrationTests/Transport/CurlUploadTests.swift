@@ -36,8 +36,7 @@
       if length == 0 { #expect(server.requests.map { $0.header("Content-Length") } == ["0", "0"]) }
     }
 
-    /// libcurl reads again even though it was told to wait, for example when another stream of its connection has data
-    /// to send.
+    /// libcurl reads again even when paused, for example if another stream of its connection has data to send.
     @Test func `reads each block of a file once, even if libcurl reads repeatedly`() async throws {
       let folder = try TemporaryFolder()
       let bytes = Self.bytes(3 << 20)

@@ -377,7 +377,8 @@
 
     /// The end of the request waits for the reader, which never resumes.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [false, true])
-    func `a reader that leaves an early HTTP/2 response ends the exchange`(_ lane: Lane, isCancelled: Bool) async throws
+    func `a reader that stops reading an early HTTP/2 response ends the exchange`(_ lane: Lane, isCancelled: Bool)
+      async throws
     {
       let (server, client) = try await Self.pair(lane)
       let pieces = UploadPieces(Data(count: 1000), count: 3, pause: .milliseconds(30))

@@ -18,13 +18,13 @@
         (0, [100, 100], 100, 0),
         (0, [7], 1, 0),
       ])
-    func `chooses the least loaded thread if the origin's own carries a connection's load`(
+    func `chooses the least loaded thread if the origin's thread has a connection's full load`(
       home: Int, loads: [Int], streams: Int, choice: Int
     ) {
       #expect(CurlEngines.choice(home: home, loads: loads, streams: streams) == choice)
     }
 
-    @Test func `a load share ends once, and when it is released`() {
+    @Test func `a load share ends only once, at the latest when it is released`() {
       let load = EngineLoad()
       do {
         let (first, second) = (LoadShare(load), LoadShare(load))

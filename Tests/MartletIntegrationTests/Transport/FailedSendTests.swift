@@ -50,7 +50,7 @@
     }
 
     @Test(arguments: Lane.engines, EarlyAnswerTests.Framing.allCases)
-    func `a response is delivered although sending fails`(
+    func `delivers a response even if sending fails`(
       _ lane: Lane, _ framing: EarlyAnswerTests.Framing
     ) async throws {
       for times in 0...1 {
@@ -67,7 +67,9 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `an interim or truncated response is none`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `an interim or truncated response does not count as a response`(_ lane: Lane)
+      async throws
+    {
       let whole = EarlyAnswerTests.Framing.length.answer(413)
       let endless = EarlyAnswerTests.Framing.close.answer(413)
       for answer in [

@@ -13,14 +13,14 @@
         ("timeout=1", 500_000), ("timeout=0", 0), ("timeout=99999999999999999999", 86_399_000_000), ("max=100", nil),
         ("timeout", nil), ("timeout=-1", nil), ("timeout=a", nil), ("timeout=\"5\"", nil), ("", nil), (",=,", nil),
       ] as [(String, Int64?)])
-    func `reads the time for which the server keeps the connection`(value: String, time: Int64?) {
+    func `parses how long the server keeps an idle connection`(value: String, time: Int64?) {
       #expect(IdleTime.announced(value.utf8) == time)
     }
 
     @Test(
       .needs(.reportedRequests), arguments: Lane.engines,
       [("timeout=0", 2), ("timeout=60", 1), ("max=100", 1)])
-    func `does not reuse a connection after the time that its server announced`(_ lane: Lane, _ hint: (String, Int))
+    func `does not reuse a connection after its announced idle time`(_ lane: Lane, _ hint: (String, Int))
       async throws
     {
       let server = try MockServer(.ok("a", headers: ["Keep-Alive": hint.0]))

@@ -109,7 +109,7 @@
     }
 
     @Test(arguments: Lane.engines, Way.allCases)
-    func `bytes behind a response close its connection`(_ lane: Lane, _ way: Way) async throws {
+    func `extra bytes after a response close its connection`(_ lane: Lane, _ way: Way) async throws {
       let count = Figures.setting("MARTLET_LEFTOVERS") ?? Stress.count(230, full: 920)
       let tally = try await Self.run(lane, way, count: count, isQuiet: false)
 
@@ -120,7 +120,7 @@
     }
 
     @Test(arguments: Lane.engines, Way.allCases)
-    func `a response without bytes behind it leaves its connection to the next request`(
+    func `the next request reuses the connection of a response without extra bytes`(
       _ lane: Lane, _ way: Way
     ) async throws {
       let tally = try await Self.run(lane, way, count: Framing.all.count * 2, isQuiet: true)

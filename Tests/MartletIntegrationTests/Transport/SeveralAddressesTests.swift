@@ -13,7 +13,9 @@
     // If a silent address could take half of this limit, the test would exceed its own.
     private static let patience = ClientSetting { $0.options.timeout.connect = .seconds(300) }
 
-    @Test(arguments: Lane.engines) func `eight refused addresses before one that responds`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `tries eight refused addresses before the one that responds`(_ lane: Lane)
+      async throws
+    {
       let server = try MockServer(.ok("here"))
       let client = lane.client(.resolve(["several.example": Self.refused + ["127.0.0.1"]]), Self.patience)
 
@@ -23,7 +25,7 @@
       #expect(response.connection?.remoteAddress == "127.0.0.1")
     }
 
-    @Test(arguments: Lane.engines) func `all addresses are refused`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `fails if all addresses are refused`(_ lane: Lane) async throws {
       let server = try MockServer(.ok())
       let port = server.stopAndHoldPort()
 
@@ -36,7 +38,8 @@
       withExtendedLifetime(port) {}
     }
 
-    @Test(arguments: Lane.engines) func `silent addresses before one that responds`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `skips silent addresses before the one that responds`(_ lane: Lane) async throws
+    {
       let server = try MockServer(.ok("here"))
       let silent = [try BlackHole(port: server.port, host: 2), try BlackHole(port: server.port, host: 3)]
       let client = lane.client(
@@ -52,7 +55,7 @@
       withExtendedLifetime(silent) {}
     }
 
-    @Test(arguments: Lane.engines) func `silent addresses for many requests at once`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `many concurrent requests skip a silent address`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("here"))
       let silent = try BlackHole(port: server.port, host: 2)
       let client = lane.client(.resolve(["several.example": ["127.0.0.2", "127.0.0.1"]]), Self.patience)
@@ -67,7 +70,7 @@
     }
 
     @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
-    func `a silent address before a server with TLS`(_ lane: Lane) async throws {
+    func `skips a silent address before a TLS server`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let root = authority.root
       let server = try await NginxServer(try await authority.identity(for: "DNS:several.example"), isHTTP2: true)
@@ -85,7 +88,7 @@
       withExtendedLifetime(silent) {}
     }
 
-    @Test(arguments: Lane.engines) func `a proxy with a silent address`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `skips a silent address of a proxy`(_ lane: Lane) async throws {
       let proxy = try MockServer(.ok("through"))
       let silent = try BlackHole(port: proxy.port, host: 2)
       let client = lane.client(.resolve(["several.example": []]), Self.patience) {
@@ -99,7 +102,7 @@
       withExtendedLifetime(silent) {}
     }
 
-    @Test(arguments: Lane.engines) func `an address that is not allowed is not tried`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `does not try an address that is not allowed`(_ lane: Lane) async throws {
       let server = try MockServer(.ok())
       let silent = try BlackHole(port: server.port, host: 2)
       let client = lane.client(.resolve(["several.example": ["127.0.0.2", "127.0.0.1"]]), Self.patience) {
@@ -116,7 +119,7 @@
       withExtendedLifetime(silent) {}
     }
 
-    @Test(arguments: Lane.engines) func `addresses that are not allowed do not delay one that is`(_ lane: Lane)
+    @Test(arguments: Lane.engines) func `addresses that are not allowed do not delay an allowed one`(_ lane: Lane)
       async throws
     {
       let server = try MockServer(.ok("here"))

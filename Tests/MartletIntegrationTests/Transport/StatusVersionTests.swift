@@ -8,7 +8,7 @@
   @Suite(.hangLimit) struct StatusVersionTests {
     /// libcurl 7.88 sends several requests at once on one HTTP/1.1 connection to a host that has sent such a status line.
     @Test(arguments: Lane.engines, ["HTTP/2 200 OK", "HTTP/2.0 200 OK", "HTTP/3 200", "HTTP/20"])
-    func `a status line of another version is an error, and its neighbors get their own responses`(
+    func `a status line of another version is an error, and other requests get their own responses`(
       _ lane: Lane, _ statusLine: String
     ) async throws {
       let server = try ByteServer { number in

@@ -126,7 +126,7 @@
 
     /// In a tunnel, such bytes would belong to TLS.
     @Test(arguments: Lane.engines, WireServer.Way.proxied.filter(\.isTunnel))
-    func `bytes behind a CONNECT response are no response`(_ lane: Lane, _ way: WireServer.Way) async throws {
+    func `bytes after a CONNECT response are not used as a response`(_ lane: Lane, _ way: WireServer.Way) async throws {
       let authority = try await CertificateAuthority()
       let server = try await WireServer(try await authority.identity(), way)
       let client = lane.client { [root = authority.root] in
