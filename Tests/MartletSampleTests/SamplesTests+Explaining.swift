@@ -42,7 +42,7 @@ extension SamplesTests {
     #expect(lines[2].contains("the status 503 is an error"))
   }
 
-  @Test func `watches with an instrument`() async throws {
+  @Test func `observes requests with an instrument`() async throws {
     nonisolated final class Counter: Instrument {
       let statuses = Mutex<[HTTPStatus: Int]>([:])
 
@@ -61,7 +61,7 @@ extension SamplesTests {
     #expect(counter.statuses.withLock { $0 } == [.ok: 1])
   }
 
-  @Test func `records in a HAR file`() async throws {
+  @Test func `records a HAR file`() async throws {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "traffic.har")
 
@@ -77,7 +77,7 @@ extension SamplesTests {
     #expect(slow.isEmpty)
   }
 
-  @Test func `replays in tests`() async throws {
+  @Test func `replays recordings in tests`() async throws {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "traffic.har")
     let recording = Cassette(
@@ -110,7 +110,7 @@ extension SamplesTests {
     #expect(greeting == "Hello")
   }
 
-  @Test func `passes on a trace`() async throws {
+  @Test func `propagates a trace`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient {
       $0.transport = transport

@@ -19,7 +19,7 @@ extension SamplesTests {
     #expect(file.path() == "/srv/downloads/passwd")
   }
 
-  @Test func `copies octets, and allows a field elsewhere`() async throws {
+  @Test func `copies octets, and allows a field at other origins`() async throws {
     let transport = StubTransport { _ in
       .status(.ok, headers: HTTPHeaders([.init(name: "ETag", octets: [0x22, 0xE9, 0x22])]))
     }

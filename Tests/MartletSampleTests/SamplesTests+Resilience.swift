@@ -9,7 +9,7 @@ extension SamplesTests {
 
   private static func handle() async throws -> String { "handled" }
 
-  @Test func `work within a deadline`() async throws {
+  @Test func `works within a deadline`() async throws {
     let client = Self.client(.json(#"{"articles":[7]}"#))
     let response =
       try await withDeadline(.seconds(2), name: "checkout") {
@@ -22,7 +22,7 @@ extension SamplesTests {
     _ = try await audit.value
   }
 
-  @Test func `pass a deadline on`() async throws {
+  @Test func `passes a deadline on`() async throws {
     let incoming: HTTPHeaders = ["grpc-timeout": "1500m"]
     let transport = StubTransport { request in .text(request.headers["grpc-timeout"] ?? "") }
     let timeout = Deadline.Header.grpcTimeout(to: ["https://orders.internal"])
@@ -41,7 +41,7 @@ extension SamplesTests {
     #expect(try await withDeadline(deadline) { try await Self.handle() } == "handled")
   }
 
-  @Test func `a deadline header for a base URL`() {
+  @Test func `sends a deadline header to the base URL`() {
     let client = HTTPClient {
       $0.baseURL = "https://orders.internal"
       $0.deadlineHeader = .grpcTimeout(to: ["https://orders.internal"])
@@ -49,13 +49,13 @@ extension SamplesTests {
     #expect(client.configuration.deadlineHeader?.name == "grpc-timeout")
   }
 
-  @Test func `hedge a request`() async throws {
+  @Test func `hedges a request`() async throws {
     let client = Self.client(.json(#"{"id":1,"name":"Ada"}"#))
     let user = try await client.get("/users/1", options: .hedging(.afterPercentile(0.95)), as: User.self)
     #expect(user.name == "Ada")
   }
 
-  @Test func `limits for the load of servers`() throws {
+  @Test func `limits the load on servers`() throws {
     var clients: [HTTPClient] = []
     do {
       let client = HTTPClient { $0.concurrency = .adaptive }
