@@ -76,7 +76,7 @@ import Testing
     #expect(authenticators.problem != nil)
   }
 
-  @Test func `rejects a fixed credential or token authenticator for everywhere`() async throws {
+  @Test func `rejects a fixed credential or token authenticator for all hosts`() async throws {
     let authenticators: [any Authenticator] = [
       Authenticators.CredentialAuthenticator.basic(user: "u", password: "p"),
       Authenticators.CredentialAuthenticator.bearer("t"),

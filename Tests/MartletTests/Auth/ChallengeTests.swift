@@ -71,7 +71,7 @@ import Testing
     ("Digest realm=r nonce=YQ== opaque=x;y", "digest nonce=YQ== opaque=x;y realm=r"),
     (#"Digest realm=;nonce=n"#, "digest nonce=n realm="),
     (#"Digest qop="", realm="r", nonce="n"#, "digest nonce=n qop= realm=r"),
-  ]) func `reads challenges of small devices`(field: String, expected: String) {
+  ]) func `reads the malformed challenges of small devices`(field: String, expected: String) {
     #expect(Self.shown(field) == [expected])
   }
 

@@ -85,7 +85,7 @@ import Testing
     #expect(second["nc"] == "00000002" && second["cnonce"] == "def" && second["nonce"] == "abc")
   }
 
-  @Test func `increments the nonce count and adopts nextnonce`() throws {
+  @Test func `increments the nonce count and uses nextnonce`() throws {
     let session = try Self.session(
       #"Digest realm="r", nonce="one", qop="auth""#, user: "u", password: "p", clientNonce: "first")
 

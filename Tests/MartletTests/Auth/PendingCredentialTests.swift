@@ -69,7 +69,7 @@ import Testing
       ])
   }
 
-  @Test func `a Digest nonce is counted across attempts and answers`() async throws {
+  @Test func `counts the uses of a Digest nonce across attempts and credentials`() async throws {
     let counts = Log<String>()
     let requests = Shared(0)
     let transport = StubTransport { request in

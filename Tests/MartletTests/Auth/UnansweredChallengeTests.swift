@@ -52,7 +52,7 @@ import Testing
     ("Digest realm=\"\u{7}\"", "Digest without a readable nonce and realm"),
     ("Digest realm=r, nonce=n, opaque=\"\u{7}\"", "Digest without a readable opaque"),
     ("Hawk", "hawk cannot be used, or was tried before"),
-  ]) func `the explanation says what could not be read`(challenge: String, expected: String) async throws {
+  ]) func `the explanation names what could not be read`(challenge: String, expected: String) async throws {
     let transport = AuthServer.accepting(challenge: challenge)
     let client = HTTPClient.stubbed(transport, .authenticator(.digest(user: "u", password: "p")))
 
@@ -67,7 +67,7 @@ import Testing
     #"Basic realm="a" x="b""#,
     #"Basic realm="a", realm="b""#, "Basic realm=\"a\u{7}\"",
     #"Digest realm="r" nonce="n""#, #"Digest realm="r"; nonce="n"; qop="""#, "Digest realm=my realm, nonce=YQ==",
-  ]) func `challenges of small devices are answered`(challenge: String) async throws {
+  ]) func `answers the malformed challenges of small devices`(challenge: String) async throws {
     let transport = StubTransport { request in
       request.headers["Authorization"] == nil ? AuthServer.refusal(challenge) : .text("in")
     }

@@ -25,7 +25,7 @@ extension CacheStageTests {
     #expect(!second.finalRequest.headers.contains("Cache-Control"))
   }
 
-  @Test func `a variant without a tag is revalidated although another one has a tag`() async throws {
+  @Test func `revalidates a variant without a tag even if another one has a tag`() async throws {
     let modified = day.text
     let transport = StubTransport { request in
       var headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
@@ -86,7 +86,7 @@ extension CacheStageTests {
       (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], ["ETag": "\"2\""]),
       (["ETag": "\"1\""], ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]),
     ] as [(HTTPHeaders, HTTPHeaders)])
-  func `a HEAD response gives a stored one no validator that it lacks`(
+  func `a HEAD response adds no validator to a stored response`(
     stored: HTTPHeaders, fields: HTTPHeaders
   ) async throws {
     let age: HTTPHeaders = ["Cache-Control": "max-age=60"]

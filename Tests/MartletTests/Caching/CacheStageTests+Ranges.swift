@@ -71,7 +71,7 @@ extension CacheStageTests {
     #expect(transport.requests.map { $0.headers["Range"] } == ["bytes=0-99", nil])
   }
 
-  @Test(arguments: [99, 101]) func `a range with another length than its Content-Range is an error`(
+  @Test(arguments: [99, 101]) func `a range whose length differs from its Content-Range is an error`(
     count: Int
   ) async throws {
     let transport = changing(
@@ -105,7 +105,7 @@ extension CacheStageTests {
     #expect((both.source == .cache) == isJoined)
   }
 
-  @Test func `a combined response has no Content-Digest of a range`() async throws {
+  @Test func `a combined response does not keep the Content-Digest of a range`() async throws {
     let digest = "sha-256=:AAAAQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
     let transport = changing(
       ["Content-Range": "bytes 100-199/200", "ETag": "\"old\"", "Content-Digest": digest, "Repr-Digest": digest],

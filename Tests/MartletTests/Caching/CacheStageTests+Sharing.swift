@@ -80,7 +80,7 @@ extension CacheStageTests {
     #expect(transport.requests.count == 3)
   }
 
-  @Test func `a waiting request with a total limit is sent before the limit passes`() async throws {
+  @Test func `sends a waiting request before its total limit expires`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
     let client = HTTPClient.onTestClock(transport, .now(day), .clock(clock), .timeout(.unlimited))

@@ -348,7 +348,7 @@ import Testing
   }
 
   /// A partition named after another partition and its request fields must not get the same key.
-  @Test func `no name of a partition gives it the responses of another one`() async throws {
+  @Test func `no partition name gives access to another partition's responses`() async throws {
     let transport = StubTransport { request in
       var headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
       if request.headers.contains("Accept-Language") { headers["Vary"] = "Accept-Language" }

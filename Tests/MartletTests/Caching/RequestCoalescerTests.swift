@@ -79,7 +79,7 @@ import Testing
     (.milliseconds(600), .milliseconds(300), .milliseconds(300)),
     (.zero, .zero, .zero), (.seconds(-1), .zero, .zero),
   ])
-  func `a wait leaves half of the remaining time`(end: Duration?, head: Duration, body: Duration) {
+  func `a wait takes at most half of the remaining time`(end: Duration?, head: Duration, body: Duration) {
     let start = Duration.seconds(3)
 
     let patience = RequestCoalescer.Patience(from: start, until: end.map { start + $0 })

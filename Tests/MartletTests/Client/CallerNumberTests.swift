@@ -438,7 +438,7 @@ import Testing
     "TransportSettings.engineThreads": "would start as many threads; the configuration bounds it",
   ]
 
-  @Test func `each public number is tried, or excused with a reason`() throws {
+  @Test func `each public number is tested or excused with a reason`() throws {
     let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Docs/PublicAPI.txt")
     let text = try String(contentsOf: page.standardizedFileURL, encoding: .utf8)
     let modules = text.components(separatedBy: "\n# ").filter { !$0.hasPrefix("MartletTest") }
@@ -479,8 +479,9 @@ import Testing
     return names
   }
 
-  @Test(arguments: tries.keys.sorted()) func `a number at its end gives a result or an error`(name: String) async throws
-  {
+  @Test(arguments: tries.keys.sorted()) func `a number at the end of its range yields a result or an error`(
+    name: String
+  ) async throws {
     let attempt = try #require(Self.tries[name])
 
     for number in Self.numbers {

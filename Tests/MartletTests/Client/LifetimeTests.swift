@@ -115,7 +115,7 @@ import Testing
     #expect(count == 50)
   }
 
-  @Test func `a released scope cancels the requests that it started or adopted`() async throws {
+  @Test func `a released scope cancels the requests that it started or that were added to it`() async throws {
     let client = Self.hanging()
     let adopted = client.start(.get("/adopted"))
     let other = client.start(.get("/other"))

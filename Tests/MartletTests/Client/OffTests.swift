@@ -52,7 +52,7 @@ import Testing
     #expect(!Self.paths(try await Self.requests(RequestOptions { $0.redirects = .off })).contains("/next"))
   }
 
-  @Test func `logging needs no task that ends the wait for it, and other middleware does`() {
+  @Test func `logging needs no task that ends a wait early, but other middleware does`() {
     var configuration = HTTPClient.Configuration()
     #expect(ClientSettings(configuration).isAbortAware)
     configuration.middleware = [LoggingMiddleware(to: LogSink { _ in })]
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `off disables limits for the load of servers, hedging and the data budget`() throws {
+  @Test func `off disables server load limits, hedging and the data budget`() throws {
     let (hedging, rate): (HedgingPolicy?, RateLimit?) = (.off, .off)
     let breaker: CircuitBreaker? = .off
     let budget: DataBudget? = .off

@@ -125,7 +125,7 @@ import Testing
     await reading.value
   }
 
-  @Test func `the last snapshot shows a client at rest, with all requests counted`() async throws {
+  @Test func `the last snapshot shows an idle client with all requests counted`() async throws {
     let (clock, crowd) = (TestClock(advancing: .manually), Crowd())
     var client: HTTPClient? = HTTPClient.stubbed(
       StubTransport(withContext: { _, context in

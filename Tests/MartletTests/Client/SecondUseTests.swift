@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: Way.allCases, [false, true])
-  func `next throws after the end of its request, and sends nothing`(_ way: Way, isAttempt: Bool) async throws {
+  func `next throws after its request has ended, and sends nothing`(_ way: Way, isAttempt: Bool) async throws {
     let (transport, keeping) = (StubTransport { $0.url?.path() == "/" ? .text("x") : .status(404) }, Keeping())
     let client = HTTPClient.stubbed(transport) {
       if isAttempt { $0.exchangeMiddleware = [keeping] } else { $0.middleware = [keeping] }
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: [Way.awaited, .started, .streamed])
-  func `the end of a request ends the exchanges that its middleware left behind`(_ way: Way) async throws {
+  func `a request that ends also ends the exchanges that its middleware left running`(_ way: Way) async throws {
     let gate = Gate()
     let leaving = Leaving(gate)
     let client = HTTPClient.stubbed(
@@ -122,7 +122,7 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
-  @Test func `a scope that has left its closure cancels what it starts`() async throws {
+  @Test func `a scope that escapes its closure cancels the requests that it starts`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.stubbed(transport)
     let scope = await withRequestScope(client: client) { $0 }
@@ -133,7 +133,7 @@ import Testing
     #expect(scope.count == 0 && client.cancelAll() == 0)
   }
 
-  @Test func `a handle repeats its result, and ignores a cancellation after the end`() async throws {
+  @Test func `a handle keeps its result and ignores a cancellation after the end`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let handle = HTTPClient.stubbed(transport).start(.get("/"))
 
@@ -150,7 +150,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `a handle sends again each time that it is asked to`() async throws {
+  @Test func `each retry of a handle sends its request again`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let handle = HTTPClient.stubbed(transport).start(.get("/"))
     _ = try await handle.value

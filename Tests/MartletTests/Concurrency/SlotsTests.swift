@@ -3,7 +3,7 @@ import Testing
 @testable import Martlet
 
 struct SlotsTests {
-  @Test func `uses a free place again`() {
+  @Test func `reuses a free slot`() {
     var slots = Slots<String>()
     let first = slots.add("a")
     let second = slots.add("b")
@@ -18,7 +18,7 @@ struct SlotsTests {
     #expect(Array(slots.all) == ["c", "b"])
   }
 
-  @Test(arguments: [-1, 1, .max]) func `has nothing in places that were never used`(place: Int) {
+  @Test(arguments: [-1, 1, .max]) func `unused slots are empty`(place: Int) {
     var slots = Slots<String>()
     _ = slots.add("a")
     slots.replace(at: place, with: "b")
@@ -28,7 +28,7 @@ struct SlotsTests {
     #expect(Array(slots.all) == ["a"])
   }
 
-  @Test func `is empty when everything was removed`() {
+  @Test func `is empty after all elements are removed`() {
     var slots = Slots<Int>()
     let places = (0..<3).map { slots.add($0) }
     #expect(places == [0, 1, 2])
@@ -38,7 +38,7 @@ struct SlotsTests {
     #expect(Array(slots.numbered).isEmpty)
   }
 
-  @Test func `begins anew after many elements`() {
+  @Test func `starts at index 0 again after many elements are removed`() {
     var slots = Slots<Int>()
     let places = (0..<1000).map { slots.add($0) }
     for place in places { #expect(slots.remove(at: place) == place) }

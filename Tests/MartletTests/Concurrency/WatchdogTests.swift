@@ -136,7 +136,7 @@ import Testing
     #expect(log.elements == [Look(name: 2, time: .seconds(2))])
   }
 
-  @Test func `an object that was checked last does not remove the one in its place`() async {
+  @Test func `removing a checked object does not remove the object in its place`() async {
     let checked = Probe(1, [.seconds(1)], log)
     watchdog.watch(checked, next: .seconds(1))
     await advance(by: .seconds(1), expecting: 1, leaving: 0)

@@ -32,7 +32,7 @@ import Testing
     #expect(try sent(in: own) == "a=1" && sent(in: "") == "b=3")
   }
 
-  @Test mutating func `a cookie of the program is sent in all partitions until a response replaces it`() throws {
+  @Test mutating func `a cookie set by the program is sent in all partitions until a response replaces it`() throws {
     _ = try receive("a=program", in: nil)
     #expect(try sent(in: own) == "a=program" && sent(in: "") == "a=program")
 
@@ -48,7 +48,7 @@ import Testing
     #expect(bench.table.count == 0)
   }
 
-  @Test func `a cookie that replaces one of the program keeps its place among the others`() throws {
+  @Test func `a cookie that replaces one set by the program keeps its position`() throws {
     var table = CookieTable()
     let url = try AbsoluteURL.parse("https://x.test/")
     let now = CookieTableTests.start
@@ -80,7 +80,7 @@ import Testing
     #expect(bench.table.count == 51)
   }
 
-  @Test mutating func `a partitioned cookie from another process replaces a cookie of the program`() throws {
+  @Test mutating func `a partitioned cookie from another process replaces one set by the program`() throws {
     var table = CookieTable(journal: .everything)
     let cookie = try #require(try CookieRulesTests.cookie("a=program", from: "https://x.test/"))
     table.put(cookie, now: bench.now)

@@ -74,7 +74,7 @@ import Testing
 
   @Test(arguments: [
     (HTTPMethod.get, "lax=1; plain=1; none=1"), (.head, "lax=1; plain=1; none=1"), (.post, "none=1"), (.put, "none=1"),
-  ]) func `redirects from another site honour SameSite`(method: HTTPMethod, expected: String) async throws {
+  ]) func `redirects from another site honor SameSite`(method: HTTPMethod, expected: String) async throws {
     let transport = Self.transport()
     let client = HTTPClient.stubbed(transport, .allowsDowngrade)
     for line in ["strict=1;SameSite=Strict", "lax=1;SameSite=Lax", "plain=1", "none=1;SameSite=None;Secure"] {

@@ -146,7 +146,7 @@ import Testing
     arguments: [
       (.same, "strict=1; lax=1; plain=1; none=1"), (.crossReading, "lax=1; plain=1; none=1"),
       (.crossWriting, "none=1"),
-    ] as [(SiteRelation, String)]) func `honours SameSite`(relation: SiteRelation, expected: String) throws
+    ] as [(SiteRelation, String)]) func `honors SameSite`(relation: SiteRelation, expected: String) throws
   {
     var bench = Bench()
     for line in ["strict=1; SameSite=Strict", "lax=1; SameSite=Lax", "plain=1", "none=1; SameSite=None; Secure"] {
@@ -204,7 +204,7 @@ import Testing
     #expect(try bench.sent(to: "http://new.test/") == "a=new")
   }
 
-  @Test func `of many cookies at once, keeps the 3,000 last ones, and evicts expired ones first`() throws {
+  @Test func `keeps the last 3,000 of many cookies set at once, and evicts expired ones first`() throws {
     var bench = Bench()
     try bench.receive("a=old; Max-Age=5", from: "https://old.test/")
     bench.now += 10

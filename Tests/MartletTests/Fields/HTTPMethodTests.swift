@@ -11,7 +11,7 @@ import Testing
     ("UNLOCK", "UNLOCK", false, true), ("LOCK", "LOCK", false, false), ("X-OWN", "X-OWN", false, false),
     ("query", "query", false, false),
   ])
-  func `knows which methods are safe and which are idempotent`(
+  func `classifies methods as safe and as idempotent`(
     method: HTTPMethod, spelling: String, isSafe: Bool, isIdempotent: Bool
   ) {
     #expect(method.rawValue == spelling)

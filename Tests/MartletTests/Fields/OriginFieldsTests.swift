@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: ["standard", "strict", "revealing"])
-  func `what is shown in logs makes no difference`(redaction: String) async throws {
+  func `the redaction of logs does not affect which fields are dropped`(redaction: String) async throws {
     let transport = StubTransport(script: [.redirect(to: "http://b.test/"), .text("x")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `default fields go elsewhere if they are allowed, or without a base URL`() async throws {
+  @Test func `default fields are sent to other origins if they are allowed, or without a base URL`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let allowing = HTTPClient.onTestClock(transport, Self.masksTenant) {
       $0.baseURL = "http://a.test"

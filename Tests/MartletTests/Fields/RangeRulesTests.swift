@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func `a first range needs no validator, and has no content coding`() {
+  @Test func `a first range needs no validator and must not have a content coding`() {
     let range: HTTPHeaders = ["Content-Range": "bytes 0-9/20"]
     func verdict(_ headers: HTTPHeaders) -> RangeRules.Verdict {
       RangeRules.judge(headers, from: 0, to: 10, of: nil, by: .condition)

@@ -77,7 +77,7 @@ import Testing
     #expect(table.takeChanges() == ["a.example": nil])
   }
 
-  @Test func `adopts saved entries without overwriting its own unsaved changes`() {
+  @Test func `merges saved entries without overwriting its own unsaved changes`() {
     var table = Self.table(("mine.example", "max-age=10"), ("gone.example", "max-age=10"))
     _ = table.takeChanges()
     Self.receive("max-age=20", from: "mine.example", at: 1001, &table)

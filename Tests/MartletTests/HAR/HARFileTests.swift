@@ -14,7 +14,7 @@ import Testing
     return try #require(try file(text).entries.first)
   }
 
-  @Test func `Chrome's form is read`() throws {
+  @Test func `reads HAR files from Chrome`() throws {
     let entry = try Self.entry(
       """
       {"method":"POST","url":"https://a.test/x?y=1","httpVersion":"http/2.0","headers":[{"name":":authority",
@@ -40,7 +40,7 @@ import Testing
     #expect(entry.startedAt.timeIntervalSince1970 == 1_770_091_506.789)
   }
 
-  @Test func `Firefox's form is read`() throws {
+  @Test func `reads HAR files from Firefox`() throws {
     let entry = try Self.entry(
       """
       {"bodySize":0,"method":"GET","url":"https://a.test/","httpVersion":"HTTP/2","headers":[{"name":"Host",
@@ -60,7 +60,7 @@ import Testing
     #expect(entry.startedAt.timeIntervalSince1970 == 1_770_091_506.789 && entry.timings.total == .milliseconds(7))
   }
 
-  @Test func `Charles's form is read`() throws {
+  @Test func `reads HAR files from Charles`() throws {
     let text = """
       \u{FEFF}{"log":{"version":"1.2","creator":{"name":"Charles Proxy","version":"4.6.2"},"entries":[{
       "startedDateTime":"2026-02-03T04:05:06Z","time":9,"charlesStatus":"COMPLETE","timings":{"send":1,"wait":8,
@@ -94,13 +94,13 @@ import Testing
       "x.har, line 3: entry 2 has no request.url"
     ),
   ])
-  func `what is no HAR file is refused by name and line`(_ text: String, _ message: String) {
+  func `rejects a file that is not a HAR file, and names the file and line`(_ text: String, _ message: String) {
     let error = #expect(throws: HTTPError.self) { try Self.file(text) }
 
     #expect(error?.kind == .fileFailed && error?.message == message)
   }
 
-  @Test func `what other programs write in their own way is read`() throws {
+  @Test func `reads the deviations of other programs`() throws {
     let entry = try Self.entry(
       #"{"method":"GET","url":"x","headers":[{"name":"a"},{"name":"b","value":1},{"value":"c"}]}"#,
       #"{"status":"204","content":{"text":"YWI","encoding":"Base64"}}"#, #","startedDateTime":"yesterday""#)
@@ -117,13 +117,13 @@ import Testing
     ("\"text\":\"a\",\"encoding\":\"hex\"", "the encoding 'hex' of the body is not known"),
     ("\"text\":\"a\",\"encoding\":\"base64\"", "the body is not valid base64"),
   ])
-  func `a body that cannot be read says so`(_ content: String, _ problem: String) throws {
+  func `a comment explains why a body cannot be read`(_ content: String, _ problem: String) throws {
     let entry = try Self.entry(#"{"method":"GET","url":"x"}"#, "{\"status\":200,\"content\":{\(content)}}")
 
     #expect(entry.response.body?.content == HAREntry.Body.Content.none && entry.response.body?.comment == problem)
   }
 
-  @Test func `a file that does not exist is named`() throws {
+  @Test func `the error for a missing file names it`() throws {
     let error = #expect(throws: HTTPError.self) { try HARFile(at: "/nowhere/x.har") }
     #expect(error?.message == "/nowhere/x.har does not exist")
     let url = try #require(URL(string: "https://a.test/x.har"))
@@ -131,7 +131,7 @@ import Testing
     #expect(other?.kind == .fileFailed && other?.message.contains("needs a file URL") == true)
   }
 
-  @Test func `text is escaped as JSON`() throws {
+  @Test func `escapes text as JSON`() throws {
     let strange = "\u{0}\u{1F}\n\r\t\"\\/é😀\u{2028}"
     let node = HARNode.members([
       ("a", .text(strange)), ("b", .number(Int64.min)), ("c", .milliseconds(.microseconds(1_000_007))),

@@ -31,7 +31,7 @@ import Testing
     return entries
   }
 
-  @Test func `each exchange is an entry`() async throws {
+  @Test func `records an entry for each exchange`() async throws {
     let entries = try await Self.record(
       StubTransport(script: [
         .redirect(to: "/b?page=2"), .status(.serviceUnavailable), .json(#"{"name":"Ada"}"#, headers: ["X-Y": "z"]),
@@ -59,7 +59,7 @@ import Testing
     #expect(entries[2].codes == ["status.accepted"] && entries[0].codes.contains("redirect.followed"))
   }
 
-  @Test func `a request without an exchange is an entry too`() async throws {
+  @Test func `records an entry for a request without an exchange`() async throws {
     let transport = StubTransport { _ in .text("x", headers: ["Cache-Control": "max-age=60"]) }
     let entries = try await Self.record(transport, { $0.cache = .memory() }) { client in
       _ = try await client.get("/a")
@@ -73,7 +73,7 @@ import Testing
     #expect(entries[2].failure?.hasPrefix("notCached: ") == true)
   }
 
-  @Test func `a failure is an entry without a status`() async throws {
+  @Test func `records a failure as an entry without a status`() async throws {
     let entries = try await Self.record(
       StubTransport { request in
         request.url?.path() == "/cut"
@@ -90,7 +90,7 @@ import Testing
     #expect(entries[1].response.body?.isWhole == false)
   }
 
-  @Test func `secrets are masked before they are written`() async throws {
+  @Test func `masks secrets before they are written`() async throws {
     let entries = try await Self.record(
       StubTransport { _ in
         .json(#"{"access_token":"canary","n":1}"#, headers: ["Set-Cookie": "sid=canary; Path=/; Secure; HttpOnly"])
@@ -131,7 +131,7 @@ import Testing
       (["X-Info": #"{"token":"canary","n":1}"#], #"{"token":"***","n":1}"#), (["X-GitHub-OTP": "canary"], "***"),
       (["X-Functions-Key": "canary"], "***"), (["X-Auth": "canary"], "***"),
     ] as [(HTTPHeaders, String)])
-  func `secrets in odd fields are masked`(_ headers: HTTPHeaders, _ value: String) async throws {
+  func `masks secrets in unusual fields`(_ headers: HTTPHeaders, _ value: String) async throws {
     let entries = try await Self.record(StubTransport { _ in .text("x", headers: headers) }) {
       _ = try await $0.get("/")
     }
@@ -148,7 +148,7 @@ import Testing
     ("/a?next=https://h/cb?token=canary", "/a?next=***"),
     ("/a?next=https%3A%2F%2Fy%2F%3Ftoken%3Dcanary&x=a%20b", "/a?next=***&x=a%20b"),
   ])
-  func `secrets in odd places of a URL are masked`(_ target: String, _ shown: String) async throws {
+  func `masks secrets in unusual parts of a URL`(_ target: String, _ shown: String) async throws {
     let entries = try await Self.record(StubTransport { _ in .text("x") }) {
       _ = try await $0.get(RequestTarget(target))
     }
@@ -156,7 +156,7 @@ import Testing
     #expect(entries.first?.request.url == "http://example.test" + shown)
   }
 
-  @Test func `another instrument does not make a recorder record more`() async throws {
+  @Test func `another instrument does not make a recorder record longer bodies`() async throws {
     final class Greedy: Instrument {
       let maximumBodyBytes = 1000
       func observe(_ event: InstrumentEvent) {}
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func `what the client masks is masked, unless the recorder says otherwise`() async throws {
+  @Test func `uses the client's redaction unless the recorder has its own`() async throws {
     let folder = try TemporaryFolder()
     let own = try HARRecorder(to: URL(filePath: folder.path("own.har")), redaction: .revealingSecrets)
     let other = try HARRecorder(to: URL(filePath: folder.path("client.har")))
@@ -192,7 +192,7 @@ import Testing
     #expect(entry.request.headers["X-Tenant"] == "***" && entry.request.url == "http://example.test/x?email=***")
   }
 
-  @Test func `the failure of a call is that of its last entry`() async throws {
+  @Test func `the last entry of a call contains its failure`() async throws {
     let entries = try await Self.record(StubTransport { _ in .redirect(to: "/next") }) {
       _ = try await $0.get("/x", options: .redirects(.follow(upTo: 2)))
     }
@@ -201,7 +201,7 @@ import Testing
     #expect(entries.last?.failure?.hasPrefix("tooManyRedirects: ") == true)
   }
 
-  @Test func `an exchange that is not over has an entry when the recording is closed`() async throws {
+  @Test func `closing a recording adds an entry for an unfinished exchange`() async throws {
     let folder = try TemporaryFolder()
     let recorder = try HARRecorder(to: URL(filePath: folder.path("x.har")))
     let gate = Gate()
@@ -228,7 +228,7 @@ import Testing
     (.strict, "image/png", false),
     (.revealingSecrets, "application/x-protobuf", true),
   ])
-  func `bytes are recorded if they can have no secrets`(
+  func `records bytes if they cannot contain secrets`(
     _ redaction: Redaction, _ type: String, _ isRecorded: Bool
   ) async throws {
     let bytes = Data([0x89, 0x50, 0, 0xFF])
@@ -243,7 +243,7 @@ import Testing
     #expect((body.comment == nil) == isRecorded)
   }
 
-  @Test func `bodies are cut at the limit`() async throws {
+  @Test func `truncates bodies at the limit`() async throws {
     let text = String(repeating: "é", count: 100)
     let entries = try await Self.record(StubTransport { _ in .text(text) }, maximumBodyBytes: 11) {
       _ = try await $0.post("/x", body: .text(text))
@@ -257,7 +257,7 @@ import Testing
     #expect(entries[1].request.body == nil)
   }
 
-  @Test func `the timings add up to the time`() async throws {
+  @Test func `the timings add up to the total time`() async throws {
     let entries = try await Self.record(StubTransport { _ in .text("x") }) { _ = try await $0.get("/x") }
 
     let entry = try #require(entries.first)
@@ -266,7 +266,7 @@ import Testing
       entry.startedAt.timeIntervalSince1970 >= 1_700_000_000 && entry.startedAt.timeIntervalSince1970 < 1_700_000_600)
   }
 
-  @Test func `the file belongs to its owner, replaces an older one and has no copy at the end`() async throws {
+  @Test func `the file is private to its owner, replaces an older one, and leaves no copy`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("x.har")
     try Data("old".utf8).write(to: URL(filePath: path))
@@ -284,7 +284,7 @@ import Testing
   }
 
   @Test(arguments: ["/nowhere/at/all/x.har", "https://a.test/x.har"])
-  func `a file that cannot be written is an error at once`(_ text: String) throws {
+  func `an unwritable file is an error at once`(_ text: String) throws {
     let url = try #require(text.hasPrefix("/") ? URL(filePath: text) : URL(string: text))
 
     let error = #expect(throws: HTTPError.self) { try HARRecorder(to: url) }
@@ -310,7 +310,7 @@ import Testing
     #expect(first.problem == nil)
   }
 
-  @Test func `a file is free when its recorder is closed or released`() throws {
+  @Test func `a file can be recorded again once its recorder is closed or released`() throws {
     let folder = try TemporaryFolder()
     let file = URL(filePath: folder.path("x.har"))
     let first = try HARRecorder(to: file)

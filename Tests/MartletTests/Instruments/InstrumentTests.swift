@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `events come in order`() async throws {
+  @Test func `receives events in order`() async throws {
     let recorder = Recorder()
     let client = HTTPClient.stubbed(
       StubTransport(script: [.redirect(to: "/y"), .status(.serviceUnavailable), .text("x")]), .cache(.off),
@@ -73,7 +73,7 @@ import Testing
     #expect(Set(recorder.events.elements.map(\.call.id)).count == 1)
   }
 
-  @Test func `failed and cancelled requests have an end`() async throws {
+  @Test func `reports the end of failed and cancelled requests`() async throws {
     let recorder = Recorder()
     let isAsked = Shared(false)
     let transport = StubTransport { request in
@@ -96,7 +96,7 @@ import Testing
     #expect(failures.first == .connectionLost)
   }
 
-  @Test func `attributes have the names of OpenTelemetry, and no secrets`() async throws {
+  @Test func `attributes have OpenTelemetry names and contain no secrets`() async throws {
     let recorder = Recorder()
     let client = HTTPClient.stubbed(
       StubTransport(script: [.redirect(to: "/y?token=1"), .status(.notFound)]), .cache(.off), .instruments(recorder))
@@ -120,7 +120,7 @@ import Testing
     #expect(end.attributes["error.type"] == "404" && end.attributes["http.response.status_code"] == 404)
   }
 
-  @Test func `fields of instruments are added to each exchange, unless the request has them`() async throws {
+  @Test func `adds the fields of instruments to each exchange unless the request has them`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/y"), .text("x")])
     let client = HTTPClient.stubbed(
       transport, .cache(.off),
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(arguments: ["Authorization", "cookie", "Host", "Range", "If-None-Match"])
-  func `an instrument cannot add a field that decides about the request`(name: String) async throws {
+  func `an instrument cannot add a field that affects how the request is processed`(name: String) async throws {
     let transport = StubTransport(script: [.text("x")])
     let client = HTTPClient.stubbed(transport, .cache(.off), .instruments(Recorder(adding: [name: "1"])))
 
@@ -154,7 +154,7 @@ import Testing
     #expect(error?.kind == .invalidRequest && transport.requests.isEmpty)
   }
 
-  @Test func `a request of a cancelled task begins and ends, and announces nothing else`() async throws {
+  @Test func `a request of a cancelled task reports only its start and its end`() async throws {
     let recorder = Recorder()
     let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
     let isCancelled = Shared(false)
@@ -173,7 +173,7 @@ import Testing
     #expect(!recorder.words.contains("exchange 1"))
   }
 
-  @Test func `the closed client's refusal is an end`() async throws {
+  @Test func `reports the end of a request that a closed client refuses`() async throws {
     let recorder = Recorder()
     let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
     await client.drain()
@@ -184,7 +184,7 @@ import Testing
     #expect(recorder.words == ["began", "failed"])
   }
 
-  @Test func `events of an exchange describe that exchange, and failures have a type`() async throws {
+  @Test func `events describe their own exchange, and failures have a type`() async throws {
     let recorder = Recorder()
     let script: [StubResponse] = [
       .redirect(to: "http://[::1]:81/"), .status(.serviceUnavailable), .text("x"), .text("no JSON"),
@@ -206,7 +206,7 @@ import Testing
     #expect(ends[1]["http.request.method"] == "_OTHER" && ends[1]["http.request.method_original"] == "PURGE")
   }
 
-  @Test func `the end of a call has the source of its response`() async throws {
+  @Test func `the end of a call includes the source of its response`() async throws {
     let recorder = Recorder()
     let transport = StubTransport { request in
       request.url?.path() == "/x"
@@ -227,7 +227,7 @@ import Testing
     #expect(sources == [.network, .cache, .cache, nil, .cache])
   }
 
-  @Test func `an instrument that blocks delays no request, and loses events beyond the limit`() async throws {
+  @Test func `a blocking instrument delays no request and loses events beyond the limit`() async throws {
     let recorder = Recorder(isBlocked: true)
     let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
 
@@ -242,7 +242,7 @@ import Testing
     #expect(dropped > 0 && recorder.events.elements.count + dropped == 1_302 * 9)
   }
 
-  @Test func `draining waits for an instrument, but not for ever`() async throws {
+  @Test func `draining waits for an instrument, but not forever`() async throws {
     let recorder = Recorder(isBlocked: true)
     let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }, .cache(.off), .instruments(recorder))
     try await client.get("/x")
@@ -255,7 +255,7 @@ import Testing
     #expect(recorder.words.count == 9)
   }
 
-  @Test func `a tracer's field takes precedence over the trace of the task, which it knows`() async throws {
+  @Test func `a tracer's field takes precedence over the task's trace, which the tracer receives`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let own = "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01"
     let recorder = Recorder(adding: ["traceparent": own])
@@ -295,7 +295,7 @@ import Testing
     #expect((TraceContext(traceparent: text) != nil) == isValid)
   }
 
-  @Test func `requests pass on the trace of their task`() async throws {
+  @Test func `requests propagate the trace of their task`() async throws {
     let transport = StubTransport(script: [.redirect(to: "http://other.test/"), .text("x"), .text("x"), .text("x")])
     let client = HTTPClient.stubbed(transport, .cache(.off), .instruments())
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: ["1.5", "1.5,\"a\"", "true,{}", "[1],\"a\"", "{\"a\":1},{\"a\":\"b\"}"])
-  func `a value in a model costs little more than one alone`(element: String) throws {
+  func `a value in a model costs little more than a value alone`(element: String) throws {
     let text = Self.hostile(element, count: 10_000)
 
     // Finding the type of each value by errors would cost a hundred times as much, far more than the factor of 8.
@@ -57,7 +57,7 @@ import Testing
     #expect(wrapped < 8 * alone && elements < 8 * alone, "\(alone) \(wrapped) \(elements)")
   }
 
-  @Test func `a value in a model equals that of a plain decoder, whatever the key strategy`() throws {
+  @Test func `a value in a model equals a plain decoder's value for any key strategy`() throws {
     let names = ["order_lines": "orderLines", "by_name": "byName", "item_name": "itemName"]
     let standard = JSONDecoder()
     standard.keyDecodingStrategy = .custom { path in
@@ -102,7 +102,7 @@ import Testing
     #expect(value.object?.keys.first == JSONNode.camelCase(name))
   }
 
-  @Test func `rejects a value below names that are the same once converted`() {
+  @Test func `rejects a value below names that are equal once converted`() {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
 
@@ -113,7 +113,7 @@ import Testing
     #expect(error?.message.contains("two members have the same name") == true)
   }
 
-  @Test func `the first of two members with the same name counts`() throws {
+  @Test func `a value uses the first of two members with the same name`() throws {
     let text = #"{"v": {"a": 1, "a": 2}, "v": 3}"#
 
     #expect(try Self.decode(Wrap.self, text).v == ["a": 1])
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func `a text within the text has its own values`() throws {
+  @Test func `a text within another text has its own values`() throws {
     let envelope = try Self.decode(Envelope.self, #"{"v": [1], "inner": "{\"v\": [2]}"}"#)
 
     #expect(envelope.v == [1] && envelope.inner == [2])
@@ -157,7 +157,7 @@ import Testing
         == ["a", 1, ["b": 2], true, .null, 1.5])
   }
 
-  @Test func `keeps the depth limits`() throws {
+  @Test func `enforces the depth limits`() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
@@ -168,7 +168,7 @@ import Testing
     #expect(throws: HTTPError.self) { try Self.decode(Wrap.self, "{\"v\":\(nested(500))}") }
   }
 
-  @Test func `lines and events take values from their own texts`() throws {
+  @Test func `lines and events read values from their own texts`() throws {
     let event = ServerSentEvents.Event(data: #"{"v": [18446744073709551615]}"#)
 
     #expect(try event.json(Wrap.self).v == [.digits("18446744073709551615")])
@@ -203,7 +203,7 @@ import Testing
 
   private static func data(_ text: String, _ encoding: String.Encoding) -> Data { text.data(using: encoding) ?? Data() }
 
-  @Test(arguments: odd) func `a value is found wherever a number is`(text: Data) {
+  @Test(arguments: odd) func `finds a value wherever a plain decoder finds a number`(text: Data) {
     let number = try? JSONDecoder().decode(OneInt.self, from: text).v
     let value = try? HTTPResponse(status: .ok, body: text).json(Wrap.self).v
 
@@ -211,13 +211,13 @@ import Testing
   }
 
   /// Foundation accepts all other texts; later versions may accept even more.
-  @Test func `the odd texts are taken but for a few`() {
+  @Test func `a plain decoder accepts all but a few of the odd texts`() {
     let refused = Self.odd.indices.filter { (try? JSONDecoder().decode(OneInt.self, from: Self.odd[$0])) == nil }
 
     #expect(Set(refused).isSubset(of: [13, 14, 16, 17, 18, 25]), "\(refused)")
   }
 
-  @Test func `blanks and repeated names cost nothing for each value`() throws {
+  @Test func `the cost of blanks and repeated names does not depend on the number of values`() throws {
     let blanks = String(repeating: " ", count: 200_000)
     let ones = String(repeating: "1,", count: 100_000)
     let big = String(repeating: "1,", count: 50_000) + "1"
@@ -230,11 +230,11 @@ import Testing
     #expect(members["a"]?.array?.count == 50_001 && members["b"] == 2)
   }
 
-  @Test func `of members with the same name the first one counts`() throws {
+  @Test func `a dictionary uses the first of two members with the same name`() throws {
     #expect(try Self.decode([String: [JSONValue]].self, #"{"a":[],"a":[1]}"#) == ["a": []])
   }
 
-  @Test func `takes a document without the outermost braces`() throws {
+  @Test func `accepts a document without the outermost braces`() throws {
     let decoder = JSONDecoder()
     decoder.assumesTopLevelDictionary = true
 
@@ -253,13 +253,13 @@ import Testing
     (#"{"v":"\ud83d"}"#, "lone surrogate in a string"), (#"{"v":[{"\udc00":1}]}"#, "lone surrogate in a string"),
     (#"{"v":[1,]}"#, "expected a value"), (#"{"v":01}"#, "unexpected data after the value"),
   ])
-  func `rejects a value that is malformed itself`(text: String, reason: String) {
+  func `rejects a malformed value in a well-formed document`(text: String, reason: String) {
     let error = #expect(throws: HTTPError.self) { try Self.decode(Wrap.self, text) }
 
     #expect(error?.message.hasSuffix("malformed at .v: \(reason)") == true, "\(error?.message ?? "")")
   }
 
-  @Test func `lists only the parts on the way to a value`() throws {
+  @Test func `indexes only the parts on the path to a value`() throws {
     let rows = (0..<1_000).map { "{\"i\":\($0)}" }.joined(separator: ",")
     var index = JSONIndex(Data(#"{"s":"\"]}\\","rows":[\#(rows)],"a":[{"v":7}]}"#.utf8))
 
@@ -284,7 +284,7 @@ import Testing
     (#"{"a":tru}"#, "malformed: expected a value, at byte 5"),
     (#"{"a":"x"}"#, "not a Int at .a"),
   ])
-  func `tells a malformed text from a number that does not fit`(text: String, expected: String) {
+  func `distinguishes a malformed text from a number that does not fit`(text: String, expected: String) {
     let error = #expect(throws: HTTPError.self) { try Self.decode([String: Int].self, text) }
     let ofEvent = #expect(throws: HTTPError.self) { try ServerSentEvents.Event(data: text).json([String: Int].self) }
 
@@ -292,7 +292,7 @@ import Testing
     #expect(ofEvent?.message.hasSuffix(": \(expected)") == true, "\(ofEvent?.message ?? "")")
   }
 
-  @Test func `an unread malformed string and a large number are both named`() {
+  @Test func `the error names both an unread malformed string and a large number`() {
     struct A: Decodable { let a: Int }
     let text = #"{"a":9223372036854775808,"b":"\ud83d"}"#
 
@@ -304,7 +304,7 @@ import Testing
     #expect(error?.message.hasSuffix(": \(expected)") == true, "\(error?.message ?? "")")
   }
 
-  @Test func `a number that fits Int but not its type has no place`() {
+  @Test func `the error has no path for a number that fits Int but not its type`() {
     let error = #expect(throws: HTTPError.self) { try Self.decode([UInt8].self, "[1, 300]") }
 
     #expect(error?.message.hasSuffix("a number does not fit its type: each fits Int") == true)

@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct ProgressCallbackQueuesTests {
-  @Test func `runs as many closures at once as it has lanes, and the others in order`() async {
+  @Test func `runs at most two closures at once with a width of two, and the others in order`() async {
     let lanes = ProgressCallbackQueues(width: 2)
     let begun = Log<Int>()
     let ends = (0..<6).map { _ in DispatchSemaphore(value: 0) }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.hangLimit) struct AdmissionControllerTests {
   // MARK: Queue
 
-  @Test func `the highest priority comes first, then callers take turns, then the oldest`() {
+  @Test func `admits the highest priority first, then one request per caller in turn, then the oldest`() {
     var queue = FairQueue()
     for id in 1...4 { queue.push(UInt64(id), priority: 0, caller: .tag("greedy")) }
     queue.push(5, priority: 0, caller: .tag("single"))
@@ -23,7 +23,7 @@ import Testing
     #expect(queue.isEmpty)
   }
 
-  @Test func `removed requests cost their callers no turn`() {
+  @Test func `a removed request does not cost its caller a turn`() {
     var queue = FairQueue()
     for id in 1...3 { queue.push(UInt64(id), priority: 0, caller: .tag("a")) }
     for id in 4...6 { queue.push(UInt64(id), priority: 0, caller: .tag("b")) }
@@ -33,7 +33,7 @@ import Testing
     #expect(order == [3, 4, 6, nil])
   }
 
-  @Test func `many removed requests are forgotten`() {
+  @Test func `releases the entries of many removed requests`() {
     var queue = FairQueue()
     for id in 0..<10_000 {
       queue.push(UInt64(id), priority: id % 3, caller: .tag("\(id % 7)"))
@@ -49,7 +49,7 @@ import Testing
 
   // MARK: Rates
 
-  @Test func `a rate lets a burst go, then one after each interval`() {
+  @Test func `a rate admits a burst, then one request per interval`() {
     var rules = AdmissionController.Rules()
     rules.rate = .perSecond(10, burst: 3)
     var gate = AdmissionController(rules)
@@ -66,7 +66,7 @@ import Testing
     #expect(gate.isIdle(now: .seconds(1)))
   }
 
-  @Test func `a clock that jumps gives no more than a burst, and stops nothing`() {
+  @Test func `a clock that jumps admits no more than a burst and blocks nothing`() {
     var rules = AdmissionController.Rules()
     rules.rate = .perSecond(1, burst: 2)
     var gate = AdmissionController(rules)
@@ -85,7 +85,7 @@ import Testing
       .limit(1, per: .seconds(-1)),
       .perMinute(1, burst: 0), .perSecond(1, burst: .min),
     ] as [RateLimit])
-  func `rejects illegal rates`(rate: RateLimit) { #expect(rate.problem != nil) }
+  func `rejects invalid rates`(rate: RateLimit) { #expect(rate.problem != nil) }
 
   @Test func `accepts extreme rates`() {
     for rate in [
@@ -128,12 +128,12 @@ import Testing
       (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "."], nil),
       (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999999999999999999999999"], .zero),
     ] as [(Int, HTTPHeaders, Duration?)])
-  func `understands what servers say about their limits`(status: Int, headers: HTTPHeaders, pause: Duration?) {
+  func `reads the limits that servers announce`(status: Int, headers: HTTPHeaders, pause: Duration?) {
     let now = Date(timeIntervalSince1970: 1_700_000_000)
     #expect(ServerLimits.pause(HTTPStatus(rawValue: status), headers, now: now) == pause)
   }
 
-  @Test func `a pause holds requests back, and is bounded`() {
+  @Test func `a pause delays requests and is bounded`() {
     var rules = AdmissionController.Rules()
     rules.rate = .server
     rules.maximumWait = .seconds(30)
@@ -167,7 +167,7 @@ import Testing
     return AdmissionController(rules)
   }
 
-  @Test func `a circuit opens after failures in a row, lets one probe through, and closes with a response`() {
+  @Test func `a circuit opens after consecutive failures, admits one probe, and closes after a response`() {
     var gate = Self.circuit(2)
     for (outcome, time) in [(Self.failure, 0), (.response(after: nil), 1), (Self.failure, 2)] {
       #expect(gate.arrive(1, now: .seconds(time)) == .goes(isProbe: false))
@@ -202,7 +202,7 @@ import Testing
     #expect(gate.circuit.state == .probing)
   }
 
-  @Test func `a circuit that opens ends the waits`() {
+  @Test func `a circuit that opens ends all waits`() {
     var rules = AdmissionController.Rules()
     rules.breaker = .afterFailures(1)
     rules.bounds = 1...1
@@ -219,16 +219,16 @@ import Testing
       .afterFailures(0), .afterFailures(-1), .afterFailures(1, pause: .zero),
       .afterFailures(1, pause: .seconds(1 << 40)),
     ] as [CircuitBreaker])
-  func `rejects illegal circuit breakers`(breaker: CircuitBreaker) { #expect(breaker.problem != nil) }
+  func `rejects invalid circuit breakers`(breaker: CircuitBreaker) { #expect(breaker.problem != nil) }
 
   // MARK: Concurrency
 
   @Test(
     arguments: [.fixed(0), .fixed(.min), .adaptive(0...5), .adaptive(-3...3), .adaptive(1...10_001)]
       as [ConcurrencyPolicy])
-  func `rejects illegal concurrency`(policy: ConcurrencyPolicy) { #expect(policy.problem != nil) }
+  func `rejects invalid concurrency`(policy: ConcurrencyPolicy) { #expect(policy.problem != nil) }
 
-  @Test func `a full queue refuses, and a request that would be too late is not sent`() {
+  @Test func `a full queue refuses requests, and a request that would be too late is not sent`() {
     var rules = AdmissionController.Rules()
     rules.bounds = 1...1
     rules.maximumWaiting = 2
@@ -250,7 +250,7 @@ import Testing
     #expect(served.map(\.refusal) == [.tooLate(latency: .milliseconds(100)), nil])
   }
 
-  @Test func `the limit stays between its bounds, whatever is measured`() {
+  @Test func `the limit stays between its bounds for any measurements`() {
     var generator = SeededGenerator(seed: 7)
     for _ in 0..<20 {
       var limit = AdaptiveLimit(3...40)
@@ -273,7 +273,7 @@ import Testing
 
   // MARK: Hedging
 
-  @Test func `a percentile is learnt to within a tenth`() {
+  @Test func `learns a percentile to within 10 percent`() {
     var latencies = HedgeLatencies()
     for number in 1...19 { latencies.add(.milliseconds(number)) }
     #expect(latencies.delay(0.5) == nil)
@@ -284,7 +284,7 @@ import Testing
     }
   }
 
-  @Test func `absurd latencies are counted, and old ones fade`() {
+  @Test func `counts extreme latencies and forgets old ones`() {
     var latencies = HedgeLatencies()
     for latency in [Duration.seconds(-5), .zero, .seconds(Int64.max), .nanoseconds(1)] { latencies.add(latency) }
     for _ in 0..<1_000 { latencies.add(.seconds(1)) }
@@ -297,7 +297,7 @@ import Testing
     arguments: [
       .after(.zero), .after(.seconds(-1)), .afterPercentile(.nan), .afterPercentile(0.4), .afterPercentile(1),
     ] as [HedgingPolicy])
-  func `rejects illegal hedging`(policy: HedgingPolicy) { #expect(policy.problem != nil) }
+  func `rejects invalid hedging`(policy: HedgingPolicy) { #expect(policy.problem != nil) }
 
   // MARK: Data budget
 
@@ -306,9 +306,9 @@ import Testing
       .perDay(0), .perDay(-1), .limit(1, per: .zero), .limit(1, per: .milliseconds(1_500)),
       .limit(1, per: .seconds(400 * 86_400)),
     ] as [DataBudget])
-  func `rejects illegal data budgets`(budget: DataBudget) { #expect(budget.problem != nil) }
+  func `rejects invalid data budgets`(budget: DataBudget) { #expect(budget.problem != nil) }
 
-  @Test func `use counts by period, survives a clock that is set back, and saturates`() {
+  @Test func `counts use per period, survives a clock that is set back, and saturates`() {
     var use = DataUse()
     use.enter(100)
     use.add(10, "")

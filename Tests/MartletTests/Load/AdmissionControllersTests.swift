@@ -27,7 +27,7 @@ import Testing
     #expect(gates.examined > 0 && gates.examined <= 2 * 12_000)
   }
 
-  @Test func `a sweep removes idle lines`() {
+  @Test func `a sweep removes idle admission queues`() {
     let gates = AdmissionControllers(Timeline(TestClock()))
 
     for number in 0..<3_000 { _ = gates.line(.rate(.perMinute(1), .origin(Self.origin(number)))) }
@@ -35,7 +35,7 @@ import Testing
     #expect(gates.lines.count <= 1_000)
   }
 
-  @Test func `a pause reaches the lines of its origin, before and after a sweep`() {
+  @Test func `a pause reaches the admission queues of its origin, before and after a sweep`() {
     let gates = AdmissionControllers(Timeline(TestClock()))
     let rates = [RateLimit.server, .perSecond(5), .perSecond(6)]
     let lines = rates.map { gates.line(.rate($0, .origin(Self.origin(-1)))) }

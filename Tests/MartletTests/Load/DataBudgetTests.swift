@@ -39,7 +39,7 @@ import Testing
     #expect(client.activity.current.data?.budget == 2_500)
   }
 
-  @Test func `a body that is longer than what is left is not sent`() async throws {
+  @Test func `does not send a body that is longer than the remaining budget`() async throws {
     let client = Self.client(.perHour(5_000))
     let error = try await #require(throws: HTTPError.self) {
       try await client.post("/", body: .data(Data(count: 5_001)))
@@ -49,7 +49,7 @@ import Testing
     #expect(client.activity.current.data?.used == [:])
   }
 
-  @Test func `waits for the next period if asked to`() async throws {
+  @Test func `waits for the next period if configured`() async throws {
     let clock = TestClock(automaticLimit: .seconds(200_000))
     var budget = DataBudget.perHour(500)
     budget.whenExhausted = .waits
@@ -60,7 +60,7 @@ import Testing
     #expect(clock.now.offset == .seconds(3_600))
   }
 
-  @Test func `counts tags on their own`() async throws {
+  @Test func `counts each tag separately`() async throws {
     var budget = DataBudget.perDay(500)
     budget.scope = .tag
     let client = Self.client(budget)
@@ -80,7 +80,7 @@ import Testing
     await #expect(throws: HTTPError.self) { try await copy.get("/") }
   }
 
-  @Test func `a file keeps the count for later clients, and adds up that of several`() async throws {
+  @Test func `a file keeps the count for later clients, and adds up the counts of several`() async throws {
     let folder = try TemporaryFolder()
     var budget = DataBudget.perDay(10_000)
     budget.file = folder.url.appending(path: "budget")
@@ -99,7 +99,7 @@ import Testing
     #expect(mode == 0o600)
   }
 
-  @Test func `a file that was written under a clock far ahead counts for the present period, and begins the next one`()
+  @Test func `a file written with a clock far ahead counts for the current period, and restarts with the next one`()
     async throws
   {
     let folder = try TemporaryFolder()
@@ -149,7 +149,7 @@ import Testing
     "", "x", "{}", #"{"period":1,"used":{"":"x"}}"#, #"{"period":99999999999999999999,"used":{}}"#,
     #"{"period":-9223372036854775808,"used":{}}"#,
   ])
-  func `a file with something else fails requests with an error that names it`(text: String) async throws {
+  func `a file in another format fails requests with an error that names it`(text: String) async throws {
     let folder = try TemporaryFolder()
     var budget = DataBudget.perDay(10_000)
     let file = folder.url.appending(path: "budget")

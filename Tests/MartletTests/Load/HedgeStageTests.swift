@@ -47,7 +47,7 @@ import Testing
     return task
   }
 
-  @Test func `the response of the hedge is used if it comes first, and the other exchange is cancelled`() async throws {
+  @Test func `uses the hedge's response if it arrives first, and cancels the other exchange`() async throws {
     let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
@@ -65,7 +65,7 @@ import Testing
     await client.waitUntilEmpty()
   }
 
-  @Test func `the first response is used if it comes first, and the hedge is cancelled`() async throws {
+  @Test func `uses the original response if it arrives first, and cancels the hedge`() async throws {
     let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
@@ -172,7 +172,8 @@ import Testing
       (.get("/"), .isIdempotent(false), false), (.get("/"), .hedging(.off), false),
       (.put("/", body: .stream(AsyncStream<Data> { $0.finish() })), RequestOptions(), false),
     ] as [(HTTPRequest, RequestOptions, Bool)])
-  func `hedges only what can be sent twice`(request: HTTPRequest, options: RequestOptions, isHedged: Bool) async throws
+  func `hedges only requests that can be sent twice`(request: HTTPRequest, options: RequestOptions, isHedged: Bool)
+    async throws
   {
     let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let task = await start(client, request, options: options)
@@ -182,7 +183,7 @@ import Testing
     _ = try await task.value
   }
 
-  @Test func `a hedge is not answered with the same credential twice`() async throws {
+  @Test func `does not send a rejected credential again in the other exchange`() async throws {
     let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock) { $0.accepts = .any }
     let request = await start(client)
     await answers.waitForArrivals(2)
@@ -198,7 +199,7 @@ import Testing
     _ = try await digest.value
   }
 
-  @Test func `if one of them may have been processed, the error says so`() async throws {
+  @Test func `wasNotProcessed is false if either exchange may have been processed`() async throws {
     let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     let request = await start(client)
     await answers.waitForArrivals(2)
@@ -221,7 +222,7 @@ import Testing
     await client.waitUntilEmpty()
   }
 
-  @Test func `a hedged request leaves nothing behind`() async throws {
+  @Test func `a hedged request leaves no state behind`() async throws {
     weak var core: ClientCore?
     do {
       let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
@@ -236,7 +237,7 @@ import Testing
     #expect(core == nil)
   }
 
-  @Test func `hedges come out of the retry budget`() async throws {
+  @Test func `hedges count against the retry budget`() async throws {
     let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock)
     while client.core.budget.takeRetry() {}
     let request = Task { try await client.send(.get("/"), options: .explains()) }
@@ -252,7 +253,7 @@ import Testing
     #expect(codes.contains("hedging.notSent.budgetExhausted"))
   }
 
-  @Test func `no hedge is sent where it would have to wait`() async throws {
+  @Test func `sends no hedge that would have to wait`() async throws {
     let client = HTTPClient.stubbed(answers.transport, Self.settings, clock: clock) {
       $0.concurrency = .adaptive(1...1)
     }
@@ -265,7 +266,7 @@ import Testing
     await client.waitForFreePlaces()
   }
 
-  @Test func `a percentile hedges nothing until it is known`() async throws {
+  @Test func `sends no hedge until the percentile is known`() async throws {
     let client = HTTPClient.stubbed(answers.transport, Self.settings, .hedging(.afterPercentile(0.9)), clock: clock)
     for number in 1...20 {
       let request = Task { try await client.get("/", options: .explains()) }
@@ -282,7 +283,7 @@ import Testing
     #expect(try await request.value.text == "second")
   }
 
-  @Test func `middleware that ignores its end does not hold up the other exchange`() async throws {
+  @Test func `middleware that ignores cancellation does not delay the other exchange`() async throws {
     struct Stuck: Middleware {
       let isOver: Gate
       let count = Shared(0)

@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `a long overload does not raise the limit little by little`() {
+  @Test func `a long overload does not gradually raise the limit`() {
     for clients in Stress.isOn ? [1, 5, 20, 200] : [5] {
       var scenario = Self.overload(clients)
       scenario.rate = { (10..<100).contains($0) ? 2_000 : 700 }
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `without overload, an adaptive limit costs next to nothing`() {
+  @Test func `without overload, an adaptive limit costs almost nothing`() {
     var scenario = LoadSimulation.Scenario()
     scenario.clients = 1
     scenario.rate = { _ in 850 }
@@ -85,7 +85,7 @@ import Testing
     #expect(limited.percentile(0.99) <= plain.percentile(0.99) * 1.5)
   }
 
-  @Test func `a server that has become slower gets its requests again within seconds`() {
+  @Test func `a server that has become slower receives its requests again within seconds`() {
     var scenario = LoadSimulation.Scenario()
     scenario.clients = 1
     scenario.workers = 100
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: crowds)
-  func `hedging cuts the longest times of a partial outage, within the budget`(clients: Int) {
+  func `hedging reduces the tail latency of a partial outage within the budget`(clients: Int) {
     var scenario = LoadSimulation.Scenario()
     scenario.clients = clients
     scenario.servers = 10
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func `a circuit breaker spares an origin that is down, and the time of its callers`() {
+  @Test func `a circuit breaker spares an origin that is down and saves its callers time`() {
     var scenario = LoadSimulation.Scenario()
     scenario.clients = 20
     scenario.isUp = { !(10..<30).contains($0) }
@@ -150,7 +150,7 @@ import Testing
     #expect(results[2].recovery(after: 30, until: 40) ?? .max <= 6)
   }
 
-  @Test func `the same seed gives the same run`() {
+  @Test func `the same seed produces the same run`() {
     var policies = LoadSimulation.Policies()
     policies.bounds = 1...200
     policies.hedging = .afterPercentile(0.95)

@@ -24,7 +24,7 @@ import Testing
     #expect(client.core.gates.counts == (0, 0))
   }
 
-  @Test func `tags, endpoints and origins are counted together as the rate says`() async throws {
+  @Test func `the scope of a rate decides whether tags, endpoints and origins count together`() async throws {
     struct Get: Endpoint {
       typealias Output = String
       var target: RequestTarget
@@ -101,7 +101,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @Test func `the whole origin obeys Retry-After, which is bounded`() async throws {
+  @Test func `Retry-After applies to the whole origin and is bounded`() async throws {
     let clock = TestClock()
     let transport = StubTransport(script: [
       .status(429, headers: ["Retry-After": "1000000000"]), .text("x"),
@@ -126,7 +126,7 @@ import Testing
     #expect(clock.now.offset == .seconds(20))
   }
 
-  @Test func `a request that waits for its place obeys a pause that begins meanwhile`() async throws {
+  @Test func `a waiting request obeys a pause that begins meanwhile`() async throws {
     let clock = TestClock(advancing: .manually)
     let (isOpen, times) = (Gate(), Shared<[Duration]>([]))
     let client = HTTPClient.stubbed(
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test(arguments: ["-5", "Thu, 01 Jan 1970 00:00:00 GMT", "soon", "0"])
-  func `a Retry-After without a future is ignored`(value: String) async throws {
+  func `ignores a Retry-After that is not in the future`(value: String) async throws {
     let clock = TestClock()
     let transport = StubTransport(script: [.status(503, headers: ["Retry-After": value]), .text("x")])
     let client = HTTPClient.stubbed(transport, clock: clock) { $0.rate = .server }
@@ -169,7 +169,7 @@ import Testing
     #expect(clock.now.offset == .zero)
   }
 
-  @Test func `a server's words are obeyed only with a rate`() async throws {
+  @Test func `obeys the limits that a server announces only with a rate`() async throws {
     let clock = TestClock()
     let transport = StubTransport(script: [.status(429, headers: ["Retry-After": "9"]), .text("x")])
     let client = HTTPClient.stubbed(transport, clock: clock)
@@ -182,7 +182,7 @@ import Testing
 
   // MARK: Concurrency
 
-  @Test func `no more than the limit are in progress, and all are answered`() async throws {
+  @Test func `no more requests than the limit run at once, and all receive a response`() async throws {
     let crowd = Crowd()
     let client = HTTPClient.stubbed(crowd.transport, .concurrency(.adaptive(1...4)), .coalesces(false))
     let requests = (0..<50).map { _ in client.start("/") }
@@ -228,7 +228,7 @@ import Testing
     await client.waitForFreePlaces()
   }
 
-  @Test func `a cancelled wait leaves no trace, and its place goes to the next one`() async throws {
+  @Test func `a cancelled wait leaves no trace, and the next request gets its slot`() async throws {
     let crowd = Crowd()
     let client = HTTPClient.stubbed(crowd.transport, .concurrency(.adaptive(1...1)), .coalesces(false))
     let first = client.start("/first")
@@ -247,7 +247,7 @@ import Testing
     #expect(crowd.names == ["/first", "/third"])
   }
 
-  @Test func `a stream holds its place until its head, a whole response until its body`() async throws {
+  @Test func `a stream holds its slot until its head arrives, a whole response until its body does`() async throws {
     let isOver = Gate()
     let client = HTTPClient.stubbed(
       StubTransport { _ in
@@ -289,7 +289,7 @@ import Testing
     #expect(HTTPClient { _ in }.configuration.transportSettings.maximumRequestsPerHost == nil)
   }
 
-  @Test func `a concurrency that is set back leaves nothing behind`() {
+  @Test func `resetting concurrency, the data budget and guards restores the transport's settings`() {
     let client = HTTPClient {
       $0.concurrency = .adaptive(1...200)
       $0.concurrency = .automatic
@@ -306,7 +306,7 @@ import Testing
 
   // MARK: Circuit breaker
 
-  @Test func `an origin that fails gets no more requests, but one probe after the pause`() async throws {
+  @Test func `a failing origin gets no more requests, except for one probe after the pause`() async throws {
     let clock = TestClock(advancing: .manually)
     let isUp = Shared(false)
     let transport = StubTransport { _ in
@@ -335,7 +335,7 @@ import Testing
     #expect(client.activity.current.loads.first?.circuit == .closed)
   }
 
-  @Test func `a probe that fails opens the circuit for another pause`() async throws {
+  @Test func `a failed probe opens the circuit for another pause`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport { _ in .failure(HTTPError(.cannotConnect, "connection refused")) }
     let client = HTTPClient.stubbed(transport, clock: clock) {
@@ -348,7 +348,7 @@ import Testing
     }
   }
 
-  @Test func `the wait of a request in the client does not count as a failure`() async throws {
+  @Test func `a request's wait in the client does not count as a failure`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = HTTPClient.stubbed(
       StubTransport { _ in throw HTTPError(.timedOut, "in the queue", phase: .queued) }, clock: clock
@@ -372,7 +372,7 @@ import Testing
     #expect(error.kind == .circuitOpen)
   }
 
-  @Test func `a client that is derived much later waits as long as the first one`() async throws {
+  @Test func `a client that is derived much later measures waits like the first one`() async throws {
     let clock = TestClock(advancing: .manually)
     let isOpen = Gate()
     let client = HTTPClient.stubbed(
@@ -401,7 +401,7 @@ import Testing
     _ = try await third.value
   }
 
-  @Test func `a probe that is cancelled lets the next one through`() async throws {
+  @Test func `a cancelled probe lets the next one through`() async throws {
     let clock = TestClock(advancing: .manually)
     let isStuck = Shared(false)
     let arrivals = Gate()
@@ -426,7 +426,7 @@ import Testing
     #expect(try await client.get("/").text == "x")
   }
 
-  @Test func `a stored response stands in while the circuit is open`() async throws {
+  @Test func `serves a stored response while the circuit is open`() async throws {
     let isUp = Shared(true)
     let transport = StubTransport { _ in
       isUp.value

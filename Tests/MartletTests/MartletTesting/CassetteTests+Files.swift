@@ -56,7 +56,7 @@ extension CassetteTests {
   }
 
   /// The two paths of the file have separate states and separate locks, as in two processes.
-  @Test func `recordings in one file by several writers at once are all kept`() async throws {
+  @Test func `keeps the recordings of several concurrent writers to one file`() async throws {
     try folder.write("", to: "c/y")
     let link = folder.url.appending(path: "link")
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.url.appending(path: "c"))

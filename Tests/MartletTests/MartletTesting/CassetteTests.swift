@@ -31,7 +31,7 @@ import Testing
 
   // MARK: Modes
 
-  @Test func `what was recorded is replayed, hop by hop and in order`() async throws {
+  @Test func `replays a recording hop by hop and in order`() async throws {
     let (cassette, stub) = recording { request in
       request.url?.path() == "/a" ? .redirect(to: "/b") : .json("[\(request.url?.path() ?? "")]", headers: ["X-Y": "z"])
     }
@@ -57,7 +57,7 @@ import Testing
     #expect(transcript.entries.map(\.response.status) == [302, 200, 200])
   }
 
-  @Test func `the same request gets one response after the other, and then none`() async throws {
+  @Test func `repeated requests get the recorded responses in order, and then an error`() async throws {
     let number = Shared(0)
     let (cassette, _) = recording { _ in .text("\(number.withLock { $0 += 1; return $0 })") }
     let live = HTTPClient(cassette, Self.settings)
@@ -77,7 +77,7 @@ import Testing
         + "test with MARTLET_CASSETTES=missing to record it")
   }
 
-  @Test func `only what is missing is sent, or everything`() async throws {
+  @Test func `recordMissing sends only missing requests, and recordAll sends all`() async throws {
     try await HTTPClient(recording { _ in .text("old") }.0, Self.settings).get("/a")
 
     let (missing, second) = recording { _ in .text("new") }
@@ -132,7 +132,7 @@ import Testing
     #expect(error.message.contains(", where \(difference); run the test with"), "\(error.message)")
   }
 
-  @Test func `what is compared can be changed`() async throws {
+  @Test func `the comparison of requests can be configured`() async throws {
     let live = HTTPClient(recording { _ in .text("x") }.0, Self.settings)
     for number in 1...5 {
       try await live.post(
@@ -156,7 +156,7 @@ import Testing
     #expect(await matches(.standard.comparing(headers: ["accept-language"]), "/a?time=3&page=1", "3"))
   }
 
-  @Test func `a form of parts is recognized, although its boundary is random`() async throws {
+  @Test func `recognizes a multipart form despite its random boundary`() async throws {
     func form() -> HTTPBody {
       .multipart {
         $0.add("Ada", for: "name")
@@ -170,7 +170,7 @@ import Testing
 
   // MARK: Secrets
 
-  @Test func `secrets are neither written nor compared`() async throws {
+  @Test func `neither writes nor compares secrets`() async throws {
     let live = HTTPClient(
       recording { _ in
         .json(#"{"token":"canary","id":1}"#, headers: ["Set-Cookie": "sid=canary; Path=/", "X-Auth-Token": "canary"])
@@ -200,7 +200,7 @@ import Testing
 
   // MARK: Bodies
 
-  @Test func `large bodies and bytes are kept, the large ones in files of their own`() async throws {
+  @Test func `keeps large and binary bodies, the large ones in separate files`() async throws {
     let large = String(repeating: "é", count: 40_000)
     let bytes = Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0) })
     let live = HTTPClient(
@@ -225,7 +225,7 @@ import Testing
     #expect(error.message.hasSuffix("', which cannot be read"))
   }
 
-  @Test func `a response that confirms a stored one, and one without a body, are recorded`() async throws {
+  @Test func `records a 304 and responses without a body`() async throws {
     func use(_ cassette: Cassette) async throws -> [Int] {
       let client = HTTPClient {
         $0.transport = cassette
@@ -254,7 +254,7 @@ import Testing
     #expect(try await use(tape) == recorded && tape.unused.isEmpty)
   }
 
-  @Test func `a response is as fresh as when it was recorded`() async throws {
+  @Test func `a replayed response is as fresh as when it was recorded`() async throws {
     let now = Date(timeIntervalSince1970: 1_800_000_000)
     let text = #"""
       {"log":{"version":"1.2","creator":{"name":"Martlet"},"entries":[{"startedDateTime":"2026-01-01T00:00:00.000Z",
@@ -292,13 +292,13 @@ import Testing
   }
 
   @Test(arguments: [HTTPBody.data(Data()), .text(""), .stream { AsyncStream<Data> { $0.finish() } }])
-  func `an empty body is recognized`(_ body: HTTPBody) async throws {
+  func `recognizes an empty body`(_ body: HTTPBody) async throws {
     try await HTTPClient(recording { _ in .text("x") }.0, Self.settings).post("/a", body: body)
 
     #expect(try await HTTPClient(replaying(), Self.settings).post("/a", body: body).text == "x")
   }
 
-  @Test func `cassettes of one file add to each other`() async throws {
+  @Test func `several cassettes of one file add to its entries`() async throws {
     for mode in [Cassette.Mode.recordMissing, .recordAll] {
       let cassettes = (0..<5).map { _ in recording(mode) { request in .text(request.url?.path() ?? "") }.0 }
       for (number, cassette) in cassettes.enumerated() {
@@ -309,7 +309,7 @@ import Testing
     }
   }
 
-  @Test func `text in another character set is kept, and masked`() async throws {
+  @Test func `keeps and masks text in another character set`() async throws {
     let text = Data(#"{"token":"canary","name":"caf"#.utf8) + [0xE9] + Data(#""}"#.utf8)
     let live = HTTPClient(
       recording { _ in .status(.ok, headers: ["Content-Type": "application/json; charset=windows-1252"], body: text) }
@@ -320,7 +320,7 @@ import Testing
     #expect(replayed == Data(#"{"token":"***","name":"caf"#.utf8) + [0xE9] + Data(#""}"#.utf8))
   }
 
-  @Test func `nothing is recorded in the file of another program, and a failure is replayed as one`() async throws {
+  @Test func `records nothing in another program's file, and replays its failures`() async throws {
     let text = #"""
       {"log":{"version":"1.2","creator":{"name":"WebInspector"},"entries":[{"request":{"method":"GET","url":
       "http://example.test/a"},"response":{"status":0,"_error":"net::ERR_FAILED"}}]}}
@@ -350,7 +350,7 @@ import Testing
     (#""text":"a","_truncated":true"#, "has only the beginning of its body"),
     (#""comment":"too large""#, "has no body: too large"),
   ])
-  func `a body that is not there is an error`(_ content: String, _ problem: String) async throws {
+  func `a missing body is an error`(_ content: String, _ problem: String) async throws {
     let text = #"""
       {"log":{"version":"1.2","entries":[{"request":{"method":"GET","url":"http://example.test/a"},"response":{
       "status":200,"content":{"size":9,"mimeType":"text/plain",\#(content)}}}]}}
@@ -390,7 +390,7 @@ import Testing
       (#"{"log":{"version":"9.0","entries":[]}}"#, "HAR version '9.0' is not supported"),
       (#"{"log":{"version":"1.2","entries":[{}]}}"#, "line 1: entry 1 has no request.method"),
     ] as [(String?, String)])
-  func `a cassette that cannot be read is an error of each request`(_ text: String?, _ problem: String) async throws {
+  func `an unreadable cassette fails each request`(_ text: String?, _ problem: String) async throws {
     if let text { try folder.write(text, to: "c/x.har") }
     let client = HTTPClient(replaying(), Self.settings)
 
@@ -402,7 +402,7 @@ import Testing
 
   // MARK: Time and faults
 
-  @Test func `the recorded time passes on a test clock, and the body comes in pieces`() async throws {
+  @Test func `the recorded time passes on a test clock, and the body arrives in chunks`() async throws {
     let text = #"""
       {"log":{"version":"1.2","entries":[{"request":{"method":"GET","url":"http://example.test/a"},"response":{
       "status":200,"content":{"size":16,"mimeType":"text/plain","text":"0123456789abcdef"}},"timings":{"blocked":5,"dns":-1,
@@ -424,7 +424,7 @@ import Testing
         && clock.sleeps.dropFirst().prefix(8).allSatisfy { $0 == .milliseconds(10) })
   }
 
-  @Test func `faults are laid over what is replayed`() async throws {
+  @Test func `adds faults to replayed responses`() async throws {
     let live = HTTPClient(recording { _ in .text("0123456789") }.0, Self.settings)
     for _ in 0..<4 { try await live.get("/a") }
     let clock = TestClock()
@@ -445,7 +445,7 @@ import Testing
     for _ in 0..<3 { #expect(try await client.get("/a").text == "0123456789") }
   }
 
-  @Test func `a body that is not read to its end is not recorded`() async throws {
+  @Test func `does not record a body that is not read to its end`() async throws {
     let (cassette, _) = recording { _ in .streamed { Data("x".utf8) } }
     try await HTTPClient(cassette, Self.settings).stream("/a") { response in
       var pieces = response.body.makeAsyncIterator()

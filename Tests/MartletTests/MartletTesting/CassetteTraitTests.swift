@@ -10,7 +10,7 @@ import Testing
 @Suite(.hangLimit) struct CassetteTraitTests {
   private static let settings: ClientSetting = [.baseURL("http://example.test"), .cache(.off)]
 
-  @Test(.cassette("greeting", mode: .replay)) func `a test has its cassette`() async throws {
+  @Test(.cassette("greeting", mode: .replay)) func `each test has its own cassette`() async throws {
     let cassette = try #require(Cassette.current)
 
     #expect(try await HTTPClient(.cassette, Self.settings).get("/hello").text == "Hello")
@@ -19,12 +19,12 @@ import Testing
   }
 
   @Test(.cassette("greeting", mode: .replay), arguments: 0..<200)
-  func `each case begins with all entries`(_ number: Int) async throws {
+  func `each case of a test begins with all entries`(_ number: Int) async throws {
     #expect(try await HTTPClient(.cassette, Self.settings).get("/hello").text == "Hello")
     #expect(Cassette.current?.unused.isEmpty == true)
   }
 
-  @Test func `without the trait a request says what is missing`() async throws {
+  @Test func `without the trait, the error of a request names it`() async throws {
     let error = try await #require(throws: HTTPError.self) {
       try await HTTPClient(.cassette, Self.settings).get("/hello")
     }
@@ -44,7 +44,7 @@ import Testing
   private static let shared = HTTPClient(.cassette, Self.settings)
 
   @Test(.cassette("greeting", mode: .replay), arguments: 0..<3)
-  func `a client of all tests uses the cassette of each`(_ number: Int) async throws {
+  func `a client shared by all tests uses the cassette of each test`(_ number: Int) async throws {
     #expect(try await Self.shared.get("/hello").text == "Hello")
     #expect(Cassette.current?.unused.isEmpty == true)
   }

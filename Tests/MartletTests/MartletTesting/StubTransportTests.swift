@@ -152,7 +152,7 @@ import Testing
       })
   }
 
-  @Test func `half of a cancelled stream is not taken for the whole`() async throws {
+  @Test func `does not respond to a request whose stream was cancelled halfway`() async throws {
     let transport = StubTransport { _ in .text("ok") }
     let client = HTTPClient.stubbed(transport, Self.settings)
     let isHalf = Shared(false)
@@ -166,7 +166,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `half of a cancelled stream is not the body of a request`() async throws {
+  @Test func `bodyData throws if its stream was cancelled halfway`() async throws {
     let isHalf = Shared(false)
     let request = HTTPRequest.post("http://example.test/", body: half(isHalf))
     let task = Task { try await request.bodyData() }

@@ -71,7 +71,7 @@ import Testing
       ("exit code: 7, Zip code: 8", "text/plain", "exit code: 7, Zip code: 8"),
       ("401 Unauthorized: the server offers Hawk", "text/plain", "401 Unauthorized: the server offers Hawk"),
     ] as [(String, String?, String)])
-  func `masks secrets in odd bodies`(_ text: String, _ type: String?, _ shown: String) {
+  func `masks secrets in unusual bodies`(_ text: String, _ type: String?, _ shown: String) {
     #expect(Self.masked(text, type) == shown)
     #expect(Self.masked(text, type, .revealingSecrets) == text)
   }
@@ -100,7 +100,7 @@ import Testing
     #expect(Redaction.standard.masked("sent token=canary") == "sent token=***")
   }
 
-  @Test func `text with zeros is not taken for text`() {
+  @Test func `data with NUL bytes does not count as text`() {
     let text = Data(#"{"password":"canary"}"#.utf16.flatMap { [UInt8($0), 0] })
     #expect(!BodyMask.isText(text, contentType: "application/json", coding: nil))
   }

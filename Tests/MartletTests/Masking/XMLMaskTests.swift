@@ -73,7 +73,7 @@ import Testing
     #expect(Self.masked(text, "text/xml", .revealingSecrets) == text)
   }
 
-  @Test func `names that the program adds are masked`() {
+  @Test func `masks names that the program adds`() {
     let redaction = Redaction.revealingSecrets.masking(queryItems: ["pet", "Key"])
 
     #expect(
@@ -81,14 +81,14 @@ import Testing
         == "<a><pet>***</pet><Key>***</Key><password>b</password></a>")
   }
 
-  @Test func `a number stays a number where the result is to be decoded`() {
+  @Test func `a number stays a number if the result must be decodable`() {
     let text = Data("<a><sessionTimeout>30</sessionTimeout><token>x</token></a>".utf8)
     #expect(
       BodyMask.masked(text, contentType: "text/xml", .standard, keepsTypes: true)
         == Array("<a><sessionTimeout>0</sessionTimeout><token>***</token></a>".utf8))
   }
 
-  @Test func `any octets are masked without a trap, and none are lost where nothing is secret`() {
+  @Test func `masks any octets without trapping, and loses none if nothing is secret`() {
     var generator = SeededGenerator(seed: 7)
     let parts = [
       "<", ">", "/", "=", "\"", "'", "a", " ", "<![CDATA[", "]]>", "<a b='", "</a>", "<a>", "\u{0}", "é", "&lt;",

@@ -98,7 +98,7 @@ import Testing
     #expect(transport.requests.first?.body == body)
   }
 
-  @Test func `the sending client encodes JSON values, also in multipart and concatenated bodies`() async throws {
+  @Test func `the sending client encodes JSON values, even in multipart and concatenated bodies`() async throws {
     struct Person: Codable, Equatable { var firstName: String, born: Date }
     let ada = Person(firstName: "Ada", born: Date(timeIntervalSince1970: 0))
     let transport = StubTransport { request in .json(String(decoding: try await request.bodyData(), as: UTF8.self)) }

@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: Origin.allCases, Reading.allCases)
-  func `a second reading throws, whatever the first one was`(_ origin: Origin, _ first: Reading) async throws {
+  func `a second reading throws after any kind of first reading`(_ origin: Origin, _ first: Reading) async throws {
     for second in Reading.allCases {
       let response = Self.response(origin.body())
       try await first.run(response)
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Origin.allCases) func `readers that race do not share the body`(_ origin: Origin) async throws {
+  @Test(arguments: Origin.allCases) func `concurrent readers do not share the body`(_ origin: Origin) async throws {
     for _ in 0..<Stress.count(50, full: 5_000) {
       let response = Self.response(origin.body())
 
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a response that leaves the closure of stream cannot be read`(hasMiddleware: Bool) async throws {
+  func `a response that escapes stream's closure cannot be read`(hasMiddleware: Bool) async throws {
     let gate = Gate()
     let client = HTTPClient.stubbed(
       StubTransport { _ in
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a reading that outlives the closure of stream ends with it`(hasMiddleware: Bool) async throws {
+  func `a reading that outlives stream's closure ends with it`(hasMiddleware: Bool) async throws {
     let gate = Gate()
     let client = HTTPClient.stubbed(
       StubTransport { _ in

@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 0, 0), (1, 1, 1), (25, 25, 3), (100, 100, 11), (1000, 100, 11)])
-  func `keeps at most maximumErrorBodyBytes of an error's body`(limit: Int, kept: Int, reads: Int) async throws {
+  func `keeps no more than maximumErrorBodyBytes of an error's body`(limit: Int, kept: Int, reads: Int) async throws {
     let asked = Log<Int>()
     let client = HTTPClient.onTestClock(.stub { _ in Self.response(500, pieces: 10, asked: asked) }, .retry(.off))
 

@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test(arguments: Wait.allCases, [false, true])
-  func `each wait below next ends with its task`(_ wait: Wait, isAttempt: Bool) async throws {
+  func `cancelling a task that calls next ends each kind of wait`(_ wait: Wait, isAttempt: Bool) async throws {
     guard !isAttempt || wait.isBelowAttempt else { return }
     let awaiting = Awaiting()
     let scene = try await Scene(wait) {
@@ -190,7 +190,9 @@ import Testing
     #expect(errors.elements == [.timedOut, .timedOut, .timedOut])
   }
 
-  @Test(arguments: [false, true]) func `a task that reads a body of middleware ends`(collects: Bool) async throws {
+  @Test(arguments: [false, true]) func `cancelling a task ends its reading of middleware's body`(collects: Bool)
+    async throws
+  {
     let gate = Gate()
     let client = HTTPClient.stubbed(.text("x")) {
       $0.middleware = [

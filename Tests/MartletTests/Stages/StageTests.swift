@@ -73,7 +73,7 @@ import Testing
     #expect(passed.map { $0.headers["Authorization"] } == [nil, "Basic dTpw"])
   }
 
-  @Test func `a stage changes fields, and the URL stays`() throws {
+  @Test func `a stage changes the fields of a hop, but not its URL`() throws {
     let url = try AbsoluteURL.parse("http://a.test/x?y=1")
     var hop = Hop(.get("/other", query: ["z": 2], headers: ["A": "1"]), at: url)
     hop.headers["B"] = "2"

@@ -27,14 +27,14 @@ import Testing
   @Test(arguments: [
     Duration.zero, .seconds(-5), .seconds(Int64.max), Duration(secondsComponent: .min, attosecondsComponent: 0),
   ])
-  func `bounds absurd limits`(limit: Duration) {
+  func `bounds extreme limits`(limit: Duration) {
     for deadline in [Deadline(limit, clock: clock), Deadline(limit)] {
       #expect(deadline.limit >= .zero && deadline.limit <= Deadline.longest)
       #expect(deadline.remaining <= Deadline.longest)
     }
   }
 
-  @Test func `nested deadlines only shorten the time, and the name is that of the one in force`() async {
+  @Test func `nested deadlines only shorten the time, and the current deadline keeps its own name`() async {
     await withDeadline(.seconds(2), name: "outer", clock: clock) {
       await withDeadline(.seconds(5), name: "longer", clock: clock) {
         #expect(Deadline.current?.name == "outer")
@@ -50,7 +50,7 @@ import Testing
 
   // MARK: Requests
 
-  @Test func `ends a request, whatever it waits for, and says whose deadline it was`() async throws {
+  @Test func `ends a waiting request and names the deadline`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() }, clock: clock)
     let request = Task { [clock] in
       try await withDeadline(.seconds(2), name: "checkout", clock: clock) { try await client.get("/slow") }
@@ -99,7 +99,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @Test func `a retry whose delay would last until the deadline is not made`() async throws {
+  @Test func `does not retry if the delay would last until the deadline`() async throws {
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "x")) }
     let client = HTTPClient.stubbed(transport, clock: clock) { $0.retry = .custom { _, _ in .seconds(3) } }
 
@@ -127,7 +127,7 @@ import Testing
     #expect(transport.requests.count == 3)
   }
 
-  @Test func `the time in a queue counts`() async throws {
+  @Test func `the time in a queue counts toward the deadline`() async throws {
     let crowd = Crowd()
     let transport = StubTransport { request in
       await crowd.pass(request.url?.path ?? "")
@@ -167,7 +167,7 @@ import Testing
     #expect(error.deadline?.name == "page")
   }
 
-  @Test func `events do not reconnect after it`() async throws {
+  @Test func `an event stream does not reconnect after the deadline`() async throws {
     let arrivals = Shared(0)
     let transport = StubTransport { _ in
       arrivals.withLock { $0 += 1 }
@@ -185,7 +185,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `a shared question for a credential does not end with the first caller's deadline`() async throws {
+  @Test func `a shared credential request does not end with the first caller's deadline`() async throws {
     let seen = Shared<[String?]>([])
     let transport = StubTransport { request in
       request.headers.contains("Authorization")

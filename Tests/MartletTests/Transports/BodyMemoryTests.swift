@@ -65,7 +65,7 @@ import Testing
     #expect(third.count == 150_000 && third.allSatisfy { $0 == 2 })
   }
 
-  @Test func `more than the address space is refused`() {
+  @Test func `refuses more bytes than the address space`() {
     var memory = BodyMemory()
     let (isReserved, exists) = (memory.reserve(.max), memory.exists)
     #expect(!isReserved && !exists)

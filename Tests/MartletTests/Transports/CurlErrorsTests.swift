@@ -181,7 +181,7 @@
       (4, "the host is unreachable"), (5, "the host refused the connection"), (6, "the TTL expired"),
       (7, "the proxy does not support CONNECT"), (8, "the proxy does not support the type of address"), (9, nil),
     ])
-    func `the reply of a SOCKS proxy is explained`(reply: Int, meaning: String?) {
+    func `the error explains the reply of a SOCKS proxy`(reply: Int, meaning: String?) {
       let text = "Can't complete SOCKS5 connection to a.example. (\(reply))"
 
       let error = CurlErrors.map(TransferCompletion(code: 97, text: text), phase: .connecting)
@@ -195,7 +195,9 @@
       (true, true, "does not support authentication by user name and password"),
       (true, false, "did not accept the credentials"),
     ])
-    func `a SOCKS proxy that refuses says what it wants`(hasCredentials: Bool, isOfMethods: Bool, reason: String) {
+    func `the error of a SOCKS proxy explains why it refused authentication`(
+      hasCredentials: Bool, isOfMethods: Bool, reason: String
+    ) {
       var ending = TransferCompletion(code: 97, text: "")
       ending.refusal = CurlRefusal(
         status: nil, isOfCredentials: true, hadCredentials: hasCredentials, isOfMethods: isOfMethods)
@@ -207,7 +209,7 @@
     }
 
     @Test(arguments: [16, 18, 52, 55, 56] as [CInt])
-    func `HTTP/1 on a connection of HTTP/2 is a violation, whatever libcurl reports`(_ code: CInt) {
+    func `HTTP/1 on an HTTP/2 connection is a protocol violation, whatever libcurl reports`(_ code: CInt) {
       var ending = Self.ending(code, isReused: false)
       ending.gotHTTP1 = true
 

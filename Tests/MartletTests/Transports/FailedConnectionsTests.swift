@@ -14,7 +14,7 @@
         (65, false, true), (80, false, false), (92, false, true), (95, false, false), (97, false, false),
         (9999, false, false),
       ] as [(Int32, Bool, Bool)])
-    func `a connection serves others after a success, or over HTTP/2 after the end of one stream`(
+    func `a connection can be reused after a success, or over HTTP/2 after the end of one stream`(
       code: Int32, serial: Bool, multiplexed: Bool
     ) {
       for isClosed in [false, true] {
@@ -30,7 +30,7 @@
       arguments: [
         (55, true, false, true), (55, false, false, false), (42, true, true, true), (7, true, true, true),
       ] as [(Int32, Bool, Bool, Bool)], [true, false])
-    func `a request of which nothing was written has not reached the server`(
+    func `a request without a written byte has not reached the server`(
       row: (code: Int32, isReused: Bool, wasRepeated: Bool, isStale: Bool), isUnsent: Bool
     ) {
       var ending = TransferCompletion(code: row.code, text: "Send failure: Broken pipe", isReused: row.isReused)

@@ -16,7 +16,7 @@
       (200, "GET", 5, true, true), (200, "HEAD", 5, false, true), (204, "GET", nil, false, true),
       (204, "GET", 5, false, true), (304, "GET", 500, false, true),
     ])
-    func `libcurl shows bytes behind a body with a length by itself`(
+    func `libcurl detects extra bytes itself only after a body with a length`(
       status: Int, method: String, length: Int64?, isChunked: Bool, mayHide: Bool
     ) {
       let framing = ResponseHeadReader.Framing(
@@ -33,7 +33,7 @@
         // Unknown counts or lengths.
         (-1, 150, 100, 50, false), (0, -1, 100, 50, false), (0, 900, 100, nil, false),
       ] as [(Int64, Int64, Int64, Int64?, Bool)])
-    func `an authentication is spoiled by more bytes than its response has`(
+    func `more bytes than the response has invalidate an authentication`(
       start: Int64, taken: Int64, head: Int64, body: Int64?, isSpoiled: Bool
     ) {
       var round = AuthenticationRound(start: start, headBytes: head)

@@ -88,7 +88,7 @@ import Testing
     "a..b", "http://a.example", "*a", "a.*.b", "user@a.example", "1.2.3", "2.3", ".2.3", "[::1", ".", "10.*.1.1",
     "*.1", "256.*", "10.1.2.3.*", "10.*.*.*.*", "a.*", "<local", "<local>:80",
   ])
-  func `reports an invalid entry, which covers nothing`(_ entry: String) {
+  func `reports an invalid entry, which matches nothing`(_ entry: String) {
     let list = NoProxy([entry])
 
     #expect(list.problem?.message.contains("\"\(entry)\"") == true, "\(list.problem?.message ?? "no problem")")

@@ -84,7 +84,7 @@
     private var posted: [Operation] = []
 
     private var network = Network.idle
-    /// Whether libcurl was told to pause, because libcurl does not know the state machine.
+    /// Whether receiving was paused in libcurl, which is separate from the state machine.
     private var isReceivingPaused = false
     private var isSendingPaused = false
     private var received = 0

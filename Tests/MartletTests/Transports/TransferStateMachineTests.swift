@@ -136,7 +136,7 @@
       (.bytes, false, true, true), (.up, false, true, true), (.room, false, true, false), (.end, false, true, true),
       (.room.union(.bytes), false, true, true),
     ])
-    func `each wait holds one direction, and only a wait for socket room is not at rest`(
+    func `each wait holds one direction, and only a wait for socket room does not leave the transfer idle`(
       _ row: (wait: CurlWaits, isPaused: Bool, holdsUpload: Bool, isAtRest: Bool)
     ) {
       var life = Self.opened(.length(1))

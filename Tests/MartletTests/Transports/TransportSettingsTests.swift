@@ -24,7 +24,7 @@ import Testing
   /// Properties that only tests set.
   private static let testOnly: Set = ["answerPace", "receiveMarks"]
 
-  @Test func `each property is compared`() {
+  @Test func `compares each property`() {
     let names = Mirror(reflecting: TransportSettings()).children.compactMap(\.label)
     #expect(Set(names).subtracting(Self.testOnly) == Set(Self.changes.map(\.name)))
 
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `a resolver is the same only as itself`() {
+  @Test func `a resolver equals only itself`() {
     var (first, second) = (TransportSettings(), TransportSettings())
     first.proxy = .resolver { _ in nil }
     second.proxy = .resolver { _ in nil }

@@ -115,7 +115,7 @@
       #expect(options.timeout.firstByte == (limit == nil ? .seconds(7) : nil))
     }
 
-    @Test func `a stored response is not used if the request says so`() async throws {
+    @Test func `a stored response is not used if the request forbids it`() async throws {
       let count = Shared(0)
       let transport = StubTransport { _ in
         let number = count.withLock {
@@ -137,7 +137,7 @@
       #expect(try await text(.returnCacheDataDontLoad, .cache(.off)) == "3")
     }
 
-    @Test func `cookies are off if the request says so`() async throws {
+    @Test func `cookies are off if the request turns them off`() async throws {
       let transport = StubTransport { _ in .status(.ok, headers: ["Set-Cookie": "a=1"]) }
       let client = HTTPClient.stubbed(transport)
 
@@ -148,7 +148,7 @@
       #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, nil, "a=1"])
     }
 
-    @Test func `the interval ends a silent response`() async throws {
+    @Test func `timeoutInterval ends a silent response`() async throws {
       let clock = TestClock(advancing: .manually)
       let entered = Log<Int>()
       let transport = StubTransport { _ in
@@ -168,7 +168,7 @@
       #expect(error?.kind == .timedOut)
     }
 
-    @Test func `a request without options refuses a URLRequest with some`() throws {
+    @Test func `an HTTPRequest cannot be made from a URLRequest with options`() throws {
       let error = #expect(throws: HTTPError.self) {
         try HTTPRequest(
           try Self.request {
@@ -180,7 +180,7 @@
       #expect(error?.message.contains("timeoutInterval, httpShouldHandleCookies") == true)
     }
 
-    @Test func `response fields with one name in different cases are joined`() async throws {
+    @Test func `joins response fields whose names differ only in case`() async throws {
       let transport = StubTransport { _ in .status(.ok, headers: ["X-A": "1", "x-a": "2", "X-B": "3"]) }
 
       let (_, head) = try await HTTPClient.stubbed(transport).data(for: try Self.request())
@@ -189,7 +189,7 @@
       #expect(head.allHeaderFields.keys.count { "\($0)".lowercased() == "x-a" } == 1)
     }
 
-    @Test func `uploads, streams and downloads`() async throws {
+    @Test func `uploads, streams and downloads with a URLRequest`() async throws {
       let transport = StubTransport { request in
         .text("\(request.method):\(String(decoding: try await request.bodyData(), as: UTF8.self))")
       }

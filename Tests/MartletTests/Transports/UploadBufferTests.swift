@@ -105,7 +105,7 @@
       func send(to take: (Data) async throws -> Void) async throws {}
     }
 
-    @Test func `an upload that is stopped while it is asked is not taken for an empty one`() {
+    @Test func `an upload that stops during the check for emptiness does not count as empty`() {
       let stream = StoppingStream()
       let upload = CurlUpload(.stream(stream), length: 0)
       stream.upload.withLock { $0 = upload }

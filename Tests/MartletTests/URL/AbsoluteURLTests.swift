@@ -49,7 +49,7 @@ import Testing
     ("http://1.2.3.4.example/", "http://1.2.3.4.example/"),
     ("http://0x.example/", "http://0x.example/"),
   ])
-  func `parses and normalises URLs`(_ text: String, _ expected: String) throws {
+  func `parses and normalizes URLs`(_ text: String, _ expected: String) throws {
     let url = try AbsoluteURL.parse(text)
 
     #expect(url.string == expected)

@@ -210,7 +210,7 @@ import Testing
     #expect(try ShelfFolder.attribute(folder.path + "/x", .posixPermissions) == 0o700)
   }
 
-  /// Root can write to read-only folders, so that case is skipped for root.
+  /// Without `unwritable` for root, because root can write to read-only folders.
   static let troubles = ["file", "link", "open to others", "below a file"] + (geteuid() == 0 ? [] : ["unwritable"])
 
   @Test(arguments: troubles)

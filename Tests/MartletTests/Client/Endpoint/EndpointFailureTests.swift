@@ -62,7 +62,7 @@ import Testing
     for _ in 0..<3 { if case .failed? = await events.next() {} else { Issue.record("no failure was published") } }
   }
 
-  @Test func `a handle whose prepare throws has the request, and its repetition refers to it`() async throws {
+  @Test func `a handle contains its request if prepare throws, and its retry refers to it`() async throws {
     struct Signed: Endpoint {
       typealias Output = String
       let calls = Log<Void>()
@@ -86,7 +86,7 @@ import Testing
     #expect(try await third.value == "x")
   }
 
-  @Test func `a refused repetition refers to its request, even in a queue`() async throws {
+  @Test func `a refused retry refers to its request, even in a queue`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in .text("x") })
     let handles = [client.start(.get("/")), RequestQueue(client: client).add(.get("/"))]
     for handle in handles { _ = try await handle.value }

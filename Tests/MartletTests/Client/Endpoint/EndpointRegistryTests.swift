@@ -82,7 +82,7 @@ import Testing
   }
 
   // W17
-  @Test func `specialisations of a generic endpoint are different types`() async throws {
+  @Test func `specializations of a generic endpoint are different types`() async throws {
     let client = Self.hanging()
     let users = client.start(Forge.List<Forge.User>())
     let items = client.start(Forge.List<Forge.Item>())

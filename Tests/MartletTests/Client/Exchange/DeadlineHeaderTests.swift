@@ -15,7 +15,7 @@ import Testing
       (.seconds(90_000), "90000000m", "90000000"),
       (.seconds(262_144), "262144S", "262144000"), (.seconds(365 * 86_400), "31536000S", "31536000000"),
     ] as [(Duration, String, String)])
-  func `writes what is left`(time: Duration, grpc: String, milliseconds: String) {
+  func `writes the remaining time`(time: Duration, grpc: String, milliseconds: String) {
     #expect(Deadline.Header.grpcTimeout(to: []).value(for: time, now: Self.now) == grpc)
     #expect(Deadline.Header.milliseconds("X", to: []).value(for: time, now: Self.now) == milliseconds)
   }
@@ -61,7 +61,7 @@ import Testing
     #expect(header.deadline(in: [:], now: Self.now, clock: clock) == nil)
   }
 
-  @Test func `is sent to the chosen origins only, less the margin, anew with each attempt`() async throws {
+  @Test func `is sent only to the chosen origins, minus the margin, and updated for each attempt`() async throws {
     let transport = StubTransport { request in
       switch request.url?.path {
       case "/redirect": .redirect(to: "http://other.test/")
@@ -95,7 +95,7 @@ import Testing
       ])
   }
 
-  @Test func `a request with no more than the margin left is not sent`() async throws {
+  @Test func `does not send a request if no more than the margin is left`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.stubbed(transport, clock: clock) {
       var header = Deadline.Header.milliseconds("X-Timeout", to: ["http://example.test"])
@@ -112,7 +112,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @Test func `rejects illegal settings`() async throws {
+  @Test func `rejects invalid settings`() async throws {
     var negative = Deadline.Header.grpcTimeout(to: ["http://example.test"])
     negative.margin = .seconds(-1)
     let headers = [

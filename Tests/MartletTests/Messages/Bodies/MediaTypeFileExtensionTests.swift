@@ -30,7 +30,7 @@ import Testing
     #expect(MediaType.forFilename(name).description == type)
   }
 
-  @Test func `knows at least 120 extensions, each with a valid media type`() {
+  @Test func `maps at least 120 extensions, each to a valid media type`() {
     let table = FileTypes.byExtension
 
     #expect(120...200 ~= table.count)

@@ -129,7 +129,7 @@ import Testing
     arguments: [
       ("a\nb", "a\r\nb"), ("a\rb", "a\r\nb"), ("a\r\nb", "a\r\nb"), ("\n\n\r\r", "\r\n\r\n\r\n\r\n"), ("\"", "\""),
     ] as [(String, String)])
-  func `normalises line breaks in text values to CRLF`(value: String, expected: String) async throws {
+  func `normalizes line breaks in text values to CRLF`(value: String, expected: String) async throws {
     let text = try await Self.text(
       Self.form {
         $0.add(value, for: "n")

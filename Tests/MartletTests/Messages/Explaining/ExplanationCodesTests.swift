@@ -48,7 +48,7 @@ import Testing
     "expectation", "contentCoding", "load", "hedging", "limit", "status",
   ]
 
-  @Test func `each code of the article is one of the sources, and has an area`() throws {
+  @Test func `each code in the article occurs in the sources and has an area`() throws {
     let (listed, literals, typed) = (try Self.listed(), try Self.literals(), Set(Self.ofRules + Self.ofCache))
     #expect(listed.count > 130 && Set(listed).count == listed.count)
     for entry in listed {
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `the article lists each code of the sources`() throws {
+  @Test func `the article lists each code in the sources`() throws {
     let listed = Set(try Self.listed())
     let starts = Set(listed.map { $0.split(separator: ".").prefix(2).joined(separator: ".") })
     let found = try Self.literals().filter { text in
@@ -73,7 +73,7 @@ import Testing
     for entry in found { #expect(listed.contains(entry) || starts.contains(entry), "\(entry)") }
   }
 
-  @Test func `the article lists each reason that is written where it is found`() throws {
+  @Test func `the article lists each reason that is written inline`() throws {
     let reasons = Set(try Self.listed().compactMap { $0.split(separator: ".").dropFirst(2).first.map(String.init) })
     let written = try Self.texts().flatMap { text in
       text.matches(
@@ -86,7 +86,7 @@ import Testing
     for reason in written { #expect(reasons.contains(reason), "\(reason)") }
   }
 
-  @Test func `the article lists the reasons of rules and the decisions of the cache`() throws {
+  @Test func `the article lists the reasons of the rules and the decisions of the cache`() throws {
     let (listed, typed) = (Set(try Self.listed()), Self.ofRules + Self.ofCache)
     #expect(Set(typed).count == typed.count)
     for code in typed { #expect(listed.contains(code), "\(code)") }

@@ -245,7 +245,7 @@ import Testing
       ]),
   ]
 
-  @Test func `each decision has the number of its redirect and of its attempt`() async throws {
+  @Test func `each decision has the numbers of its redirect and attempt`() async throws {
     let situation = Situation(
       testDescription: "", script: [.redirect(to: "/y"), .status(.serviceUnavailable), .text("x")],
       options: .retry(.backoff()), change: { $0.random = { 0 } }, expected: [])
@@ -260,7 +260,7 @@ import Testing
         ": the redirect (302) to http://a.test/y was followed (RFC 9110 §15.4.3)"))
   }
 
-  @Test func `a failed request has its last decisions without being asked`() async throws {
+  @Test func `a failed request includes its last decisions by default`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in .redirect(to: "/y") }) {
       $0.redirects = .follow(upTo: 40)
       $0.cache = .off
@@ -276,12 +276,12 @@ import Testing
   }
 
   @Test(arguments: [String(repeating: "a", count: 5000), "a" + String(repeating: "\u{301}", count: 5000), "short"])
-  func `texts of servers are cut`(text: String) {
+  func `truncates texts from servers`(text: String) {
     #expect(Explanation.short(text).utf8.count <= 303)
     #expect(Explanation.short(text).unicodeScalars.starts(with: text.unicodeScalars.prefix(5)))
   }
 
-  @Test func `a request that succeeds at once records nothing without being asked`() async throws {
+  @Test func `a request that succeeds at once records nothing by default`() async throws {
     let response = try await HTTPClient.stubbed(.text("x")).get("/x")
 
     #expect(response.explanation.isEmpty && response.explanation.description.isEmpty)

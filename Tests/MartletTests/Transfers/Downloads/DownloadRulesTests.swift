@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `a response without the range may be of the same version`() {
+  @Test func `compares the version of a response without the range`() {
     func isOther(_ status: Int, _ headers: HTTPHeaders, _ record: PartRecord = Self.record) -> Bool {
       DownloadRules.isOfOtherVersion(HTTPStatus(rawValue: status), headers, record: record)
     }

@@ -45,7 +45,7 @@ extension Shared<Int> {
   }
 
   @Test(arguments: [503, 429, 403, 200, 0])
-  func `a connection that the server accepts fetches the segments of those that it refuses`(status: Int) async throws {
+  func `an accepted connection fetches the segments of refused ones`(status: Int) async throws {
     let folder = try TemporaryFolder()
     let (seen, refused) = (Shared(0), Log<Void>())
     let transport = StubTransport { request in
@@ -99,7 +99,7 @@ extension Shared<Int> {
   }
 
   @Test(arguments: [200, 206])
-  func `another version on an additional connection drops no bytes`(status: Int) async throws {
+  func `another version on an additional connection discards no bytes`(status: Int) async throws {
     let folder = try TemporaryFolder()
     let seen = Shared(0)
     let transport = StubTransport { request in

@@ -70,7 +70,7 @@ import Testing
         ["Content-Range": "bytes 100-199/200", "ETag": "\"old\"", "Repr-Digest": DownloadVersionTests.digest(new)]
       ),
     ] as [(HTTPHeaders, HTTPHeaders)])
-  func `starts again if a range may belong to another version`(known: HTTPHeaders, range: HTTPHeaders) async throws {
+  func `restarts if a range may belong to another version`(known: HTTPHeaders, range: HTTPHeaders) async throws {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "a")
     try await Self.leave(known, at: file)
@@ -163,7 +163,7 @@ import Testing
     #expect(try Data(contentsOf: file) == expected && (done.resumedAt == 100) == isResumed)
   }
 
-  @Test func `bytes of another URL stay those of another URL after a failure`() async throws {
+  @Test func `bytes of another URL are not used without fromAnyURL after a failed resume with it`() async throws {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "a")
     try await Self.leave(["Last-Modified": Self.date, "Content-Length": "200"], at: file, url: "https://a.test/other")
@@ -194,7 +194,7 @@ import Testing
     #expect(error?.kind == .checksumMismatch && folder.names == ["a.part", "a.part.json"])
   }
 
-  @Test func `the record of an earlier version of the library is resumed`() async throws {
+  @Test func `resumes a download recorded by an earlier version of the library`() async throws {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "a")
     let record = """

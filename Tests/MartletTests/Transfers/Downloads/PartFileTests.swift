@@ -121,7 +121,7 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: folder.part)) == Data(repeating: 2, count: 20))
   }
 
-  @Test func `records a gap before writing behind it`() async throws {
+  @Test func `records a gap before writing after it`() async throws {
     let folder = try Folder()
     let part = try await folder.open()
     try begin(part)

@@ -112,7 +112,7 @@ import Testing
     #expect(table.start(now: now).count == 2)
   }
 
-  @Test mutating func `jitter at most halves a delay, and Retry-After is obeyed up to a day`() {
+  @Test mutating func `jitter takes at most half of a delay, and Retry-After is obeyed up to a day`() {
     var table = Self.table()
     let options = Outbox.Options()
     #expect(table.hasFailed("a", now: .zero, asked: nil, options, random: 0.999) >= .milliseconds(500))

@@ -132,7 +132,7 @@ import Testing
     #expect(outbox.status.delivered == 3)
   }
 
-  @Test func `requests that fail for good become dead letters that can be retried or removed`()
+  @Test func `requests that fail permanently become dead letters that can be retried or removed`()
     async throws
   {
     let (folder, server) = (try OutboxFolder(), Server())

@@ -112,7 +112,7 @@ import Testing
     #expect(error?.redactedURL == "http://example.test/")
   }
 
-  @Test func `a decoding error tells a number that does not fit from a malformed line`() async throws {
+  @Test func `a decoding error distinguishes a number that does not fit from a malformed line`() async throws {
     let number = await #expect(throws: HTTPError.self) { try await Self.points("{\"x\":1.5}\n") }
     let malformed = await #expect(throws: HTTPError.self) { try await Self.points("{\"x\":tru}\n") }
 

@@ -359,7 +359,7 @@ import Testing
   }
 
   @Test(arguments: EventRules.Ending.allCases)
-  func `the rules follow the table of the article`(ending: EventRules.Ending) {
+  func `the rules match the table of the article`(ending: EventRules.Ending) {
     // The columns are a GET's first stream and its reconnects, then those of a POST.
     let expected: [EventRules.Outcome] =
       switch ending {
@@ -377,7 +377,7 @@ import Testing
     #expect(outcomes == expected)
   }
 
-  @Test func `sorts errors by what follows`() {
+  @Test func `classifies errors as broken, unavailable or refused`() {
     func refused(_ status: HTTPStatus) -> HTTPError {
       HTTPError(.status, "no", request: Self.request, response: HTTPResponse(status: status))
     }
