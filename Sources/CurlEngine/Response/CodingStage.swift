@@ -111,7 +111,7 @@ final class CodingStage {
       case .ignored:
         state = .ignoring
         return nil
-      case .illegal: throw Problem(message: "the coded body goes on after its end (\(coding.name))")
+      case .illegal: throw Problem(message: "the encoded body continues after its end (\(coding.name))")
       }
     }
     state = .inside
@@ -132,7 +132,7 @@ final class CodingStage {
     // A decoder that neither consumes nor produces anything would never finish.
     case .more: guard taken > 0 || count > 0 || rest == 0 else { throw corrupt }
     case .corrupt: throw corrupt
-    case .windowTooLarge: throw Problem(message: "the coded body needs a window of more than 8 MiB (\(coding.name))")
+    case .windowTooLarge: throw Problem(message: "the encoded body needs a window larger than 8 MiB (\(coding.name))")
     }
     try self.count(taken: taken, made: count)
     wasFull = outcome == .more && count == output.count
@@ -144,9 +144,9 @@ final class CodingStage {
     made += Int64(count)
     barren = count > 0 ? 0 : barren + taken
     guard barren <= Self.maximumBarrenBytes else {
-      throw Problem(message: "the coded body goes on for more than 1 MiB without a byte of content (\(coding.name))")
+      throw Problem(message: "the encoded body exceeds the limit of 1 MiB without content (\(coding.name))")
     }
   }
 
-  private var corrupt: Problem { Problem(message: "the coded body is corrupt (\(coding.name))") }
+  private var corrupt: Problem { Problem(message: "the encoded body is corrupt (\(coding.name))") }
 }

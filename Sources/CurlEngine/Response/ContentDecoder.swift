@@ -69,7 +69,7 @@ final class ContentDecoder {
 
   /// Checks that each coding has ended properly.
   func finish() throws(Problem) {
-    guard stages.allSatisfy(\.isWhole) else { throw Problem(message: "the coded body ends early") }
+    guard stages.allSatisfy(\.isWhole) else { throw Problem(message: "the encoded body is truncated") }
   }
 
   private func pull(from index: Int) throws(Problem) -> Data? {

@@ -288,7 +288,7 @@ extension ResponseHeadReader.Head {
       for member in field.utf8.split(separator: 0x2C, omittingEmptySubsequences: false) {
         let digits = FieldSyntax.trimmed(Substring(member))
         guard let value = FieldSyntax.parseDigits(digits).flatMap({ Int64(exactly: $0) }) else {
-          throw ResponseHeadReader.Problem(message: "the Content-Length is no number, or too large")
+          throw ResponseHeadReader.Problem(message: "the Content-Length is not a decimal number below 2^63")
         }
         guard length == nil || length == value else {
           throw ResponseHeadReader.Problem(message: "there are two different values of Content-Length")

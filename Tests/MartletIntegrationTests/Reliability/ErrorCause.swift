@@ -191,7 +191,7 @@
         "chunk garbage", .protocolViolation, .receiving, "chunk",
         provoke: answer(.text(ok + "Transfer-Encoding: chunked\r\n\r\nxyz\r\nhello\r\n"), .cut)),
       ErrorCause(
-        "a coded body that ends early", .protocolViolation, .receiving, "ends early",
+        "a coded body that ends early", .protocolViolation, .receiving, "is truncated",
         provoke: answer(
           .message(
             MockResponse.Message(

@@ -97,7 +97,7 @@
         for chunk in [1, .max] {
           if !name.hasSuffix("gzip") {
             let problem = #expect(throws: Problem.self) { try CodedBodies.decode(body + rest, [name], chunk: chunk) }
-            #expect(problem?.message.contains("goes on after its end") == true)
+            #expect(problem?.message.contains("continues after its end") == true)
           } else {
             #expect(try CodedBodies.decode(body + rest, [name], chunk: chunk) == Self.text)
           }
