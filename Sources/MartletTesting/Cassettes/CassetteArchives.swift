@@ -78,13 +78,13 @@ enum CassetteArchives {
           if let mark = SharedFile.mark(path), mark != archive.mark {
             guard !archive.isAnew else {
               throw HTTPError(
-                .fileFailed, "cassette '\(path)' was changed by another process: record in a file of its own")
+                .fileFailed, "cassette '\(path)' was changed by another process: record to a separate file")
             }
             archive.file = try HARFile(at: URL(filePath: path))
           }
           guard archive.file.creator.hasPrefix("Martlet") else {
             throw HTTPError(
-              .fileFailed, "cassette '\(path)' was recorded by another program: record in a file of its own")
+              .fileFailed, "cassette '\(path)' was recorded by another program: record to a separate file")
           }
           var entry = entry
           if archive.isAnew, archive.file.entries.isEmpty {

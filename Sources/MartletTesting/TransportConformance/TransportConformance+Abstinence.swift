@@ -55,7 +55,7 @@ extension TransportConformance {
         try bench.expect("the body of \(status)", response.text, is: "nowhere")
       }
     },
-    Case("delivers a redirect to what is no URL") { bench in
+    Case("delivers a redirect to an invalid URL") { bench in
       for location in ["//[::1]/x", "//h%2f/x", "//%00/", "http://", "http://[", ":", ""] {
         let response = try await bench.answer(.status(302, headers: ["Location": location], body: "nowhere"))
         try bench.expect(response, 302, "nowhere", for: " for '\(location)'")

@@ -51,7 +51,7 @@ extension TransportConformance {
       }
       try bench.expect("the pieces", received, is: sent)
     },
-    streamCase("delivers an answer that comes while a stream has nothing to give") { bench in
+    streamCase("delivers a response that arrives while a stream has no data") { bench in
       let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in .status(413, body: "too large") }))
       let (pieces, source) = AsyncStream.makeStream(of: Data.self)
       source.yield(Data("x".utf8))
@@ -59,7 +59,7 @@ extension TransportConformance {
       source.finish()
       try bench.expect(response, 413, "too large")
     },
-    streamCase("ends the exchange when it is cancelled while a stream has nothing to give") { bench in
+    streamCase("ends the exchange when it is cancelled while a stream has no data") { bench in
       let server = try MockServer(.ok())
       let (pieces, source) = AsyncStream.makeStream(of: Data.self)
       source.yield(Data("x".utf8))

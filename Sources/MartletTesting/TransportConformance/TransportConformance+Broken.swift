@@ -76,7 +76,7 @@ extension TransportConformance {
     Case("does not trust a negative Content-Length") { bench in
       try await expectDistrust(bench, of: "-1")
     },
-    Case("does not trust a Content-Length that is no number") { bench in
+    Case("does not trust a Content-Length that is not a number") { bench in
       for value in ["five", "5x", "0x5", "5.0"] { try await expectDistrust(bench, of: value) }
     },
     Case("does not trust a Content-Length of 2⁶³ − 1") { bench in

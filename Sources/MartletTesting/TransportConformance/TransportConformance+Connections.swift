@@ -18,7 +18,7 @@ extension TransportConformance {
       for _ in 0..<2 { _ = try await bench.send(.get(RequestTarget(server.url))) }
       try bench.expect("the number of connections", server.connectionCount, is: 1)
     },
-    Case("closes a connection when the answer says so") { bench in
+    Case("closes a connection after a response with Connection: close") { bench in
       // Written as raw text, because the server itself must leave the connection open.
       let closing = Bench.ok + "Content-Length: 2\r\nConnection: close\r\n\r\nok"
       let server = try MockServer(.raw(closing, thenClose: false))

@@ -14,7 +14,7 @@ extension TransportConformance {
       try bench.expect("the reason phrase", response.reasonPhrase ?? "Just So", is: "Just So")
       try bench.expect("the version", response.httpVersion?.description ?? "1.1", is: "1.1")
     },
-    Case("delivers statuses that nobody has registered") { bench in
+    Case("delivers unregistered statuses") { bench in
       for status in [299, 399, 499, 599, 799] {
         let response = try await bench.answer("HTTP/1.1 \(status) Odd\r\nContent-Length: 3\r\n\r\nodd")
         try bench.expect("the status", response.status.rawValue, is: status)

@@ -89,7 +89,7 @@ extension TransportConformance {
       defer { try? FileManager.default.removeItem(at: file) }
       try await expectEcho(bench, of: .file(file))
     },
-    Case("uploads with PUT, PATCH, DELETE and a method of its own") { bench in
+    Case("uploads with PUT, PATCH, DELETE and a custom method") { bench in
       let server = try MockServer(answering: MockResponse.echo)
       for method in ["PUT", "PATCH", "DELETE", "REPORT"] {
         let request = HTTPRequest(HTTPMethod(method), RequestTarget(server.url("/")), body: .text("to \(method)"))
@@ -104,10 +104,10 @@ extension TransportConformance {
       let request = try await bench.arrival(of: .post("/", body: body))
       try bench.expect("Content-Type", request.headers(named: "Content-Type"), is: ["application/json"])
     },
-    Case("delivers an answer that comes while it uploads") { bench in
+    Case("delivers a response that arrives during the upload") { bench in
       try await expectEarlyAnswer(bench, .status(413, body: "too large"))
     },
-    Case("delivers an answer that comes while it uploads and closes the connection") { bench in
+    Case("delivers a response that arrives during the upload and closes the connection") { bench in
       try await expectEarlyAnswer(bench, .status(413, headers: ["Connection": "close"], body: "too large"))
     },
   ]

@@ -56,7 +56,7 @@ extension TransportConformance {
           for try await piece in response.body { seen.record(piece) }
         }
       }
-      try bench.expect("a first piece of the body", await seen.wait(for: 1))
+      try bench.expect("a first chunk of the body", await seen.wait(for: 1))
       try await expectCancelled(bench, task, server)
     },
     Case("ends the exchange when it is cancelled while it uploads") { bench in
@@ -79,7 +79,7 @@ extension TransportConformance {
         var pieces = response.body.makeAsyncIterator()
         return try await pieces.next()
       }
-      try bench.expect("a first piece of the body", first?.isEmpty == false)
+      try bench.expect("a first chunk of the body", first?.isEmpty == false)
       try await bench.expectClosed(server)
     },
   ]

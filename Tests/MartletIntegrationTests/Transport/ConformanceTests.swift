@@ -16,7 +16,7 @@ import Testing
         "reports a connection that ends in the head": "crashes the process: a head is taken to be whole at the end",
         "reports a connection that ends in the head after an interim response": "crashes the process: the same",
         "does not trust a Content-Length of 2⁶³ − 1": "crashes the process: the length overflows",
-        "delivers a redirect to what is no URL": "crashes the process before any delegate is asked",
+        "delivers a redirect to an invalid URL": "crashes the process before any delegate is asked",
         "refuses 100 000 header fields": "takes time by the square of their number, with all loading of the process",
 
         "keeps the case of header names": "names are capitalised",

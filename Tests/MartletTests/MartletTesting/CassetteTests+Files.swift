@@ -89,7 +89,7 @@ extension CassetteTests {
 
     #expect(
       error.kind == .fileFailed
-        && error.message.hasSuffix("was changed by another process: record in a file of its own"))
+        && error.message.hasSuffix("was changed by another process: record to a separate file"))
     #expect(try HARFile(at: file.path()).entries.count == 2)
   }
 }

@@ -334,7 +334,7 @@ import Testing
     #expect(lost.kind == .connectionLost && lost.message.hasSuffix("has no response: net::ERR_FAILED"))
     #expect(
       refused.kind == .fileFailed
-        && refused.message.hasSuffix("was recorded by another program: record in a file of its own")
+        && refused.message.hasSuffix("was recorded by another program: record to a separate file")
     )
     #expect(try String(contentsOf: file, encoding: .utf8) == text)
   }
