@@ -37,7 +37,7 @@ struct Courier {
       }
     }
     await outbox.waitUntilIdle()
-    for letter in try await outbox.deadLetters() { complain("\(letter.id) was given up: \(letter.failure)") }
+    for letter in try await outbox.deadLetters() { complain("\(letter.id) could not be delivered: \(letter.failure)") }
     await outbox.close()
     await reports.value
   }

@@ -68,7 +68,7 @@ struct ListRepositories: PagedEndpoint {
     } catch let limit as RateLimited {
       fail("rate limit reached; try again after \(limit.reset?.formatted(.iso8601) ?? "a while")", code: 75)
     } catch let error as HTTPError where error.status == .notFound {
-      fail("there is no organisation '\(organisation)'", code: 1)
+      fail("GitHub has no organization '\(organisation)'", code: 1)
     } catch let error as HTTPError where error.status == .unauthorized {
       fail("GITHUB_TOKEN was refused", code: 77)
     } catch let error as HTTPError {

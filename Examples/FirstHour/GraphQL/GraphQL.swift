@@ -74,7 +74,7 @@ struct CountryData: Decodable, Sendable {
       print(country.languages.map(\.name).joined(separator: ", "))
     } catch let failure as GraphQLFailure {
       for error in failure.errors { note("error: \(error)") }
-      fail("the answer has no data", code: 1)
+      fail("the response has no data", code: 1)
     } catch let error as HTTPError {
       // Some servers respond with 400 and the same JSON.
       let answer = error.decoded(as: GraphQLAnswer<JSONValue>.self)

@@ -11,7 +11,7 @@ struct Report {
     }
     lines.append(Self.row("all", Test.Kind.allCases.map { cell(score.count($0)) }))
     let alone = score.withoutDependencies
-    lines.append(Self.row("all, each test by itself", Test.Kind.allCases.map { cell(alone.count($0)) }))
+    lines.append(Self.row("all, each test alone", Test.Kind.allCases.map { cell(alone.count($0)) }))
     for kind in Test.Kind.allCases {
       let rest = score.suites.flatMap(\.tests).filter { $0.kind == kind && score.verdict($0) != .passed }
       if rest.isEmpty { continue }
