@@ -13,14 +13,15 @@ extension Explanation.Decision {
       let start = "the stored response was used, and is revalidated in the background: "
       return made("cache.usedAndRefreshed", start, reason, "RFC 5861 §3")
     case .revalidate(_, let reason):
-      let start = "the server was asked whether the stored response is still valid: "
+      let start = "the stored response was revalidated: "
       return made("cache.revalidated", start, reason, reason.section)
     case .complete:
       return Self("cache.completed", "the missing part of the stored response was requested", "RFC 9111 §3.4")
     case .fetch(_, let reason):
       return Self(
         "cache.fetched.\(reason.rawValue)",
-        "the server was asked: " + CacheDecision.Reason.statement(reason.phrase(freshness)), reason.fetchSection)
+        "the request was sent to the server: " + CacheDecision.Reason.statement(reason.phrase(freshness)),
+        reason.fetchSection)
     case .fail(let reason):
       return made("cache.failed", "the request failed without being sent: ", reason, "RFC 9111 §4")
     }

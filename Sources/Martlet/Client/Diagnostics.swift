@@ -92,7 +92,7 @@ extension HTTPClient {
         lines.append("handshakes: \(handshakes.isEmpty ? "none" : handshakes.map(\.rawValue).joined(separator: ", "))")
         lines.append("content codings: \(contentCodings.isEmpty ? "none" : contentCodings.joined(separator: ", "))")
       }
-      if let descriptorLimit { lines.append("open files and sockets: \(descriptorLimit) at most") }
+      if let descriptorLimit { lines.append("open files and sockets: at most \(descriptorLimit)") }
       lines.append("URLSession: \(hasURLSession ? "usable" : "not usable, because the trait is off")")
       lines += warnings.map { "note: \($0)" }
       return lines.joined(separator: "\n")

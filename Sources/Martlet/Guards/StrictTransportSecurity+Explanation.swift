@@ -11,7 +11,7 @@ extension Explanation.Decision {
     guard HSTSTable.name(host) != nil else { return ignored("address", "the host is an IP address") }
     guard let policy = StrictTransportSecurity(value) else { return ignored("malformed", "the value is malformed") }
     guard policy.maxAge > 0 else {
-      return Self("hsts.removed", "\(host) is no HSTS host any more: its max-age is 0", section)
+      return Self("hsts.removed", "\(host) is no longer an HSTS host (max-age=0)", section)
     }
     let users = policy.includesSubdomains ? " and its subdomains use" : " uses"
     return Self("hsts.stored", "\(host)\(users) https only for \(policy.maxAge) s", section)

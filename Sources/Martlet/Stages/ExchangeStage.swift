@@ -128,7 +128,7 @@ struct ExchangeStage: Stage {
         let reason = Explanation.Reason("off", "decompression is off")
         call.report(.decided(.init("contentCoding.kept", stays, because: reason)))
       } else if response.status == .partialContent {
-        let reason = Explanation.Reason("partialContent", "a part of a coded body cannot be decoded")
+        let reason = Explanation.Reason("partialContent", "a range of an encoded body cannot be decoded")
         call.report(.decided(.init("contentCoding.kept", stays, because: reason, "RFC 9110 §8.4")))
       }
     }

@@ -27,7 +27,7 @@ public final class DiskFolder<Errors: FileErrors>: Sendable {
     guard let facts = file.facts else { throw PrivateFile<Errors>.error("cannot be examined", path, errno) }
     guard facts.isOwn else { throw PrivateFile<Errors>.foreign(path) }
     guard !facts.isOpenToOthers else {
-      throw Errors.error("\(DiskCalls.shown(path)) is a folder that others may write in (mode 0700 is asked for)")
+      throw Errors.error("\(DiskCalls.shown(path)) is a folder that other users can write to; use mode 0700")
     }
     return DiskFolder(file)
   }

@@ -50,7 +50,7 @@
 
       #expect(decoded[1] == "the body is decoded, and Content-Encoding and Content-Length are removed")
       #expect(kept[1] == "the body stays encoded (gzip): decompression is off")
-      #expect(part[1] == "the body stays encoded (gzip): a part of a coded body cannot be decoded")
+      #expect(part[1] == "the body stays encoded (gzip): a range of an encoded body cannot be decoded")
     }
 
     @Test(arguments: Lane.engines) func `explains Expect: 100-continue for a large body`(_ lane: Lane) async throws {

@@ -74,10 +74,10 @@
         "a close without an answer, some time later", .connectionLost, .waiting, "Empty reply",
         provoke: answer(.delay(.milliseconds(30)), .cut)),
       ErrorCause(
-        "a close without an answer on a used connection", .connectionLost, .waiting, "without an answer", isStale: true
+        "a close without an answer on a used connection", .connectionLost, .waiting, "before a response", isStale: true
       ) { try await again($0, .cut) },
       ErrorCause(
-        "a reset without an answer on a used connection", .connectionLost, .waiting, "without an answer", isStale: true
+        "a reset without an answer on a used connection", .connectionLost, .waiting, "before a response", isStale: true
       ) { try await again($0, .reset) },
       ErrorCause(
         "a reset while waiting", .connectionLost, .waiting, "reset",
@@ -125,7 +125,7 @@
         provoke: peer(.greet([.text("HTTP/1.1 400 Bad Request\r\n\r\n"), .cut]), scheme: "https")),
       // OpenSSL's response to plain HTTP: the alert "unexpected message".
       ErrorCause(
-        "plain HTTP spoken to a TLS port", .protocolViolation, .waiting, "may want https://",
+        "plain HTTP spoken to a TLS port", .protocolViolation, .waiting, "may require https://",
         provoke: answer(.bytes(Data([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x0A])), .cut)),
       ErrorCause(
         "a close in the handshake", .tls, .connecting, "SSL", "TLS", "tls", hasReached: false,

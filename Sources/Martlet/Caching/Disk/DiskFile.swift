@@ -36,7 +36,7 @@ final class DiskFile: Sendable {
     do throws(DiskCalls.Failure) {
       let data = try DiskCalls.read(descriptor.number, at: offset, count: wanted)
       if data.count == wanted { return data }
-      problem = "it has been cut"
+      problem = "it is truncated"
     } catch {
       problem = error.text
     }

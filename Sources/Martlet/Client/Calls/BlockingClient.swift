@@ -65,7 +65,7 @@ extension HTTPClient {
 
     /// Why this thread must not block, or `nil` if it may.
     static func problem(isMainThread: Bool, isInTask: Bool, isInEngine: Bool) -> String? {
-      if isInEngine { return "HTTPClient.blocking would block the engine's thread: call it on a thread of your own" }
+      if isInEngine { return "HTTPClient.blocking would block the engine's thread: call it on your own thread" }
       if isInTask { return "HTTPClient.blocking would block a thread that all tasks share: use await" }
       return isMainThread ? "HTTPClient.blocking would block the main thread: use await, or start(_:)" : nil
     }

@@ -136,7 +136,7 @@ extension Explanation {
 extension Explanation.Reason {
   static let staleConnection = Self(
     "staleConnection", "the reused connection ended before a response began", "RFC 9112 §9.3.1")
-  static let timeout = Self("timeout", "a time limit passed", "RFC 9110 §9.2.2")
+  static let timeout = Self("timeout", "the attempt timed out", "RFC 9110 §9.2.2")
   static let backoff = Self("backoff", "the failure may be temporary", "RFC 9110 §9.2.2")
   static let retryAfter = Self("retryAfter", "the server asked for that delay (Retry-After)", "RFC 9110 §10.2.3")
   static let closure = Self("closure", "the closure of the retry policy decided so", "RFC 9110 §9.2.2")

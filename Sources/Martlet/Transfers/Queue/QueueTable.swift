@@ -51,7 +51,7 @@ struct QueueTable {
 
   /// The error for a request that would wait for itself.
   static func cycle(_ id: RequestID) -> HTTPError {
-    HTTPError(.queueFailed, "request \(id) waits for it already, so that neither would ever start")
+    HTTPError(.queueFailed, "request \(id) already waits for this request; requests must not wait for each other")
   }
 
   mutating func add(

@@ -56,7 +56,7 @@ extension HTTPError {
       if ending.wasRepeated {
         // Whatever the second attempt led to, the first one may have arrived.
         return HTTPError(
-          .connectionLost, "the connection was closed without an answer", .waiting, reached: !ending.isUnsent,
+          .connectionLost, "the connection was closed before a response began", .waiting, reached: !ending.isUnsent,
           isStale: true)
       }
       if let refusal = ending.refusal, !ending.hasConnected {
@@ -67,7 +67,7 @@ extension HTTPError {
       // WRITE_ERROR comes from our own refusal. WEIRD_SERVER_REPLY, OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT mean lines
       // that libcurl cannot parse.
       if ending.hasProxyAnswer, !ending.hasConnected, [8, 23, 27, 43].contains(code) {
-        let message = "the proxy's answer to CONNECT is malformed, or too large"
+        let message = "the proxy's response to CONNECT is malformed or too large"
         return HTTPError(.cannotConnect, message, .connecting, reached: false)
       }
       // Under load, libcurl's slightly longer limit may pass before ours is checked.
@@ -196,7 +196,7 @@ extension HTTPError {
         return "the port does not speak TLS; its URL may have to begin with http://"
       }
       guard code == 1, text.contains("HTTP/0.9") else { return nil }
-      return "the answer has no HTTP status line; the port may want https://, or speak another protocol"
+      return "the response has no HTTP status line; the port may require https:// or speak another protocol"
     }
 
     /// Whether the server rejects this client.

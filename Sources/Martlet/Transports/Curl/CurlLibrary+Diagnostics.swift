@@ -48,7 +48,7 @@
         (!worksOnAnyThread, "before 7.88, requests are sent by the engine's thread only, which takes a little longer"),
         (number < 0x075700, "before 7.87, the root certificates are read for each new TLS connection"),
         (needsGuard, "7.83 to 8.1.0 may write to freed memory after a folded first field: such a response is refused"),
-        (number < 0x080300, "before 8.3, a chunked body that is cut off may look whole: its end is looked for"),
+        (number < 0x080300, "before 8.3, a truncated chunked body may look complete: the engine checks for its end"),
         (
           hidesBrokenConnections,
           "7.88 to 8.0 hides that a connection of HTTP/2 broke: a response without its end is refused"

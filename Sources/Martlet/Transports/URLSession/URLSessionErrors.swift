@@ -50,7 +50,7 @@
       switch upload {
       case .file(let message): return made(.fileFailed, message, .sending, error, isStale: false)
       case .repetition where !hasHead:
-        let message = "the server closed the connection without an answer, and the request must not be sent twice"
+        let message = "the server closed the connection before a response began; the request must not be sent twice"
         return made(.connectionLost, message, .waiting, error, isStale: true)
       case .repetition, nil: break
       }

@@ -76,7 +76,7 @@ import Testing
     #expect(problem(false, false, false) == nil)
     #expect(problem(true, false, false)?.contains("the main thread") == true)
     #expect(problem(true, true, false)?.contains("all tasks share") == true)
-    #expect(problem(false, false, true)?.contains("a thread of your own") == true)
+    #expect(problem(false, false, true)?.contains("your own thread") == true)
 
     let client = HTTPClient.stubbed(.text("x"))
     let error = await #expect(throws: HTTPError.self) {

@@ -166,7 +166,7 @@ extension ExplanationTests {
     Situation(
       testDescription: "stored", script: [reply(fields("max-age=60"))], change: { $0.cache = .memory() },
       expected: [
-        "the server was asked: nothing is stored",
+        "the request was sent to the server: nothing is stored",
         "the response is stored with its body, until the process ends; it is fresh for 60 s: max-age=60, age 0",
         accepted,
       ]),
@@ -176,22 +176,22 @@ extension ExplanationTests {
     twice(
       "stale and replaced", reply(fields("max-age=60", ["ETag": "\"1\""])), then: reply(fields("no-store")), after: 72,
       RequestOptions(), [:],
-      "the server was asked whether the stored response is still valid: it is stale by 12 s: max-age=60, age 72",
+      "the stored response was revalidated: it is stale by 12 s: max-age=60, age 72",
       "the server sent a new response in place of the stored one", "the response was not stored: it has no-store"),
     twice(
       "stale and confirmed", reply(fields("max-age=60", ["ETag": "\"1\""])),
       then: .status(.notModified, headers: fields("max-age=60")), after: 60, RequestOptions(), [:],
-      "the server was asked whether the stored response is still valid: it is stale by 0 s: max-age=60, age 60",
+      "the stored response was revalidated: it is stale by 0 s: max-age=60, age 60",
       "the server confirmed the stored response (304)"),
     twice(
       "no lifetime", reply(["ETag": "\"1\"", "Date": date]), then: .status(.notModified), after: 5, RequestOptions(),
       [:],
-      "the server was asked whether the stored response is still valid: it is to be revalidated each time: it has no lifetime, age 5",
+      "the stored response was revalidated: it is to be revalidated each time: it has no lifetime, age 5",
       "the server confirmed the stored response (304)"),
     twice(
       "max-age of the request", reply(fields("max-age=60", ["ETag": "\"1\""])), then: .status(.notModified), after: 30,
       RequestOptions(), ["Cache-Control": "max-age=10"],
-      "the server was asked whether the stored response is still valid: it is older than the request allows (max-age); "
+      "the stored response was revalidated: it is older than the request allows (max-age); "
         + "it is fresh for 30 s: max-age=60, age 30", "the server confirmed the stored response (304)"),
     twice(
       "preferCached", reply(fields("max-age=1")), after: 100, .cache(.preferCached), [:],
@@ -212,7 +212,7 @@ extension ExplanationTests {
       "the stored response was used: it is fresh for 60 s: the program's lifetime is 100 s, age 40"),
     twice(
       "nothing to store", reply(["Date": date]), then: reply(["Date": date]), RequestOptions(), [:],
-      "the server was asked: nothing is stored",
+      "the request was sent to the server: nothing is stored",
       "the response was not stored: it has neither a lifetime nor a validator"),
     twice(
       "off", reply(fields("max-age=60")), then: .text("y"), .cache(.off), [:],
@@ -226,7 +226,7 @@ extension ExplanationTests {
     twice(
       "a fallback", reply(fields("max-age=1, stale-if-error=100")), then: .failure(HTTPError(.cannotConnect, "down")),
       after: 10, .retry(.off), [:],
-      "the server was asked: the stored response is stale by 9 s: max-age=1, age 10",
+      "the request was sent to the server: the stored response is stale by 9 s: max-age=1, age 10",
       "the request is not repeated: the policy is off",
       "the stored response replaced the failure; it is stale by 9 s: max-age=1, age 10"),
   ]

@@ -172,7 +172,7 @@ import Testing
     Situation(
       testDescription: "a timeout",
       script: [.failure(HTTPError(.timedOut, "the idle limit of 1.0 s passed")), .text("x")],
-      options: .retry(.timeouts(1)), expected: ["the request is repeated at once: a time limit passed", accepted]),
+      options: .retry(.timeouts(1)), expected: ["the request is repeated at once: the attempt timed out", accepted]),
     Situation(
       testDescription: "a delay beyond the total limit", script: [reply(["Retry-After": "20"], .serviceUnavailable)],
       options: .retry(.backoff()).timeout(.seconds(10)),
@@ -214,7 +214,7 @@ import Testing
     Situation(
       testDescription: "forgotten", script: [reply(["Strict-Transport-Security": "max-age=0"])],
       requests: [.get("https://a.test/x")], change: { $0.guards = [.hsts] },
-      expected: ["the guards admit a.test", "a.test is no HSTS host any more: its max-age is 0", accepted]),
+      expected: ["the guards admit a.test", "a.test is no longer an HSTS host (max-age=0)", accepted]),
     Situation(
       testDescription: "ignored over http", script: [reply(["Strict-Transport-Security": "max-age=9"])],
       change: { $0.guards = [.hsts] },
