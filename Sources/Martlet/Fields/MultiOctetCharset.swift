@@ -74,20 +74,26 @@ enum MultiOctetCharset: String {
     private static func convert(_ body: Data, from name: String) -> String? {
       guard let converter = iconv_open("UTF-8", name), converter != iconv_t(bitPattern: -1) else { return nil }
       defer { iconv_close(converter) }
-      var input = body.map { CChar(bitPattern: $0) }
+      var isValid = true
       // In UTF-8, no text has more than three times as many octets.
-      var output = [CChar](repeating: 0, count: 3 * input.count)
-      let count: Int? = input.withUnsafeMutableBufferPointer { input in
-        output.withUnsafeMutableBufferPointer { output in
-          var (from, to, unread, free) = (input.baseAddress, output.baseAddress, input.count, output.count)
-          guard iconv(converter, &from, &unread, &to, &free) != -1, unread == 0,
-            // Writes what iconv keeps in case a combining character follows.
-            iconv(converter, nil, nil, &to, &free) != -1
-          else { return nil }
-          return output.count - free
+      let text = String(unsafeUninitializedCapacity: 3 * body.count) { output in
+        let room = output.count
+        let count: Int? = body.withUnsafeBytes { body in
+          output.withMemoryRebound(to: CChar.self) { output in
+            // iconv takes its input as if it wrote to it.
+            var from = UnsafeMutablePointer(mutating: body.bindMemory(to: CChar.self).baseAddress)
+            var (to, unread, free) = (output.baseAddress, body.count, room)
+            guard iconv(converter, &from, &unread, &to, &free) != -1, unread == 0,
+              // Writes what iconv keeps in case a combining character follows.
+              iconv(converter, nil, nil, &to, &free) != -1
+            else { return nil }
+            return room - free
+          }
         }
+        isValid = count != nil
+        return count ?? 0
       }
-      return count.map { String(decoding: output[..<$0].lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+      return isValid ? text : nil
     }
 
     /// Converts the euro sign of windows-936 to that of GB 18030.

@@ -1,16 +1,34 @@
+import MartletBase
+
 /// Encodings in which each character takes one octet.
 enum SingleOctetCharset {
   /// Decodes octets; returns `nil` if one of them has no meaning, or for an unknown name.
-  static func decode(_ octets: some Collection<UInt8>, _ name: String) -> String? {
+  static func decode(_ octets: Data, _ name: String) -> String? {
     guard let table = tables[name].map({ Array($0.unicodeScalars) }) else { return nil }
-    var text = String.UnicodeScalarView()
-    for octet in octets {
-      let place = Int(octet) - 0x100 + table.count
-      let scalar = place < 0 ? Unicode.Scalar(octet) : table[place]
-      guard scalar != "\u{FFFD}" else { return nil }
-      text.append(scalar)
+    // The UTF-8 of each octet, the first one lowest, with the count above; 0 for an octet without a meaning.
+    let codes: [UInt32] = (0..<0x100).map { octet in
+      let scalar = octet < 0x100 - table.count ? Unicode.Scalar(UInt8(octet)) : table[octet - 0x100 + table.count]
+      guard scalar != "\u{FFFD}", let bytes = UTF8.encode(scalar) else { return 0 }
+      return bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) } | UInt32(bytes.count) << 24
     }
-    return String(text)
+    var isValid = true
+    let text = String(unsafeUninitializedCapacity: 3 * octets.count) { output in
+      var count = 0
+      for octet in octets {
+        var code = codes[Int(octet)]
+        guard code != 0 else {
+          isValid = false
+          return 0
+        }
+        for _ in 0..<code >> 24 {
+          output[count] = UInt8(truncatingIfNeeded: code)
+          code >>= 8
+          count += 1
+        }
+      }
+      return count
+    }
+    return isValid ? text : nil
   }
 
   /// The scalars of the last octets, up to 0xFF; each octet before them is the scalar with the same number.

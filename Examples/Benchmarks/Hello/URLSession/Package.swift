@@ -1,0 +1,5 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let package = Package(
+  name: "Hello", platforms: [.macOS(.v15)], targets: [.executableTarget(name: "hello")])
