@@ -1,8 +1,7 @@
-"""The mutations of `.ci/mutate`: mistakes that a program on Martlet would notice, each with the suites that must find
-it.
+"""Lists the mutations of `.ci/mutate`: mistakes that would affect a program, each with the suites that must detect it.
 
-A mutation has a name, a file below Sources, a text that stands there once, and what takes its place. If code moves to
-another file, it is found there. What takes its place is the text again as long as `mutant("…")` is false.
+A mutation has a name, a file below Sources, a text that occurs there once, and a replacement. If code moves to another
+file, it is found there. While `mutant("…")` is false, the replacement behaves like the text.
 """
 
 import sys
@@ -14,11 +13,11 @@ SOURCES = {path: path.read_text() for path in sorted(ROOT.glob("Sources/**/*.swi
 
 
 def place(name, file, text):
-    """The file that has the text: the named one, or the only one, so that code may move."""
+    """The file with the text: the named file, or otherwise the only one that contains the text."""
     found = [path for path, source in SOURCES.items() if path.stem == file and text in source]
     found = found or [path for path, source in SOURCES.items() if text in source]
     if len(found) != 1:
-        raise SystemExit(f"{name}: its text stands in {len(found)} files")
+        raise SystemExit(f"{name}: its text occurs in {len(found)} files")
     if found[0].stem != file:
         print(f"{name}: its text is in {found[0].name}, not in {file}.swift", file=sys.stderr)
     return str(found[0].relative_to(ROOT))
@@ -32,7 +31,7 @@ def area(title, *mutations):
 
 area(
     "Transports/Curl/",
-    # The loop: what it keeps of transfers, sockets and handles.
+    # The loop's state of transfers, sockets and handles.
     ("handle-joins-busy", "CurlHandle",
      "!isMultiplexed && (isSecure && name == nil || isTaken(",
      '!isMultiplexed && !mutant("handle-joins-busy") && (isSecure && name == nil || isTaken(',
@@ -226,7 +225,7 @@ area(
      "Self.index(of: Self.lineFeed, in: $0) }, .trailers)",
      'Self.index(of: Self.lineFeed, in: $0) }, mutant("chunks-call-trailers-coding") ? .coding : .trailers)',
      "ChunkEndTests"),
-    # Bytes behind a response.
+    # Bytes after a response.
     ("leftovers-are-not-watched", "Leftovers",
      "if !isMultiplexed, head.mayHideLeftovers(to: method) {",
      'if !isMultiplexed, !mutant("leftovers-are-not-watched"), head.mayHideLeftovers(to: method) {',
@@ -290,7 +289,7 @@ area(
     ("loop-ignores-overhead", "CurlLoop",
      "if metered > 0 {", 'if metered > 0, !mutant("loop-ignores-overhead") {',
      "SizeLimitTests"),
-    # Connections that rest.
+    # Idle connections.
     ("resting-are-not-looked-at", "IdleConnections",
      "guard connection.isIdle, let socket = connection.socket else { return nil }",
      'guard connection.isIdle, let socket = connection.socket, !mutant("resting-are-not-looked-at")\n'
@@ -320,7 +319,7 @@ area(
      "if let connectionName { loop.goaways",
      'if let connectionName, !mutant("goaway-is-not-read") { loop.goaways',
      "HTTP2FrameTests"),
-    # Connections of HTTP/2: whose transfers are probed, and which are shared.
+    # HTTP/2 connections: probed transfers, and shared connections.
     ("multiplexed-asks-nobody", "MultiplexedConnections",
      "!doubtful.contains(name) {",
      '!doubtful.contains(name), !mutant("multiplexed-asks-nobody") {',
@@ -456,7 +455,7 @@ area(
      "throttle?.received(bytes.count)",
      'throttle?.received(mutant("transfer-receives-beyond-turn") ? 0 : bytes.count)',
      "BandwidthEndTests"),
-    # Handles that serve one request after the other.
+    # Reused handles.
     ("handle-stays-plain", "CurlHandle",
      "isPlain = job.isPlain && transfer.route == nil && code == 0",
      'isPlain = (job.isPlain || mutant("handle-stays-plain")) && transfer.route == nil && code == 0',
@@ -467,7 +466,7 @@ area(
     ("handle-loses-fields", "CurlHandle",
      "      lines = nil\n", '      if !mutant("handle-loses-fields") { lines = nil }\n',
      "CurlLoopTests"),
-    # What has come, on its way to the reader.
+    # Received bytes on their way to the reader.
     ("body-grows-without-end", "CurlBody",
      "if isPending || unread > highWater {",
      'if isPending || unread > highWater && !mutant("body-grows-without-end") {',
@@ -653,7 +652,7 @@ area(
      "      $0.end = .failed(error)\n      $0.source = nil",
      '      $0.end = .failed(error)\n      if !mutant("stream-keeps-source") { $0.source = nil }',
      "BodyStreamTests BodyStreamPieceTests"),
-    # The right to use a connection.
+    # Connection slots.
     ("limiter-has-no-total", "ConnectionLimiter",
      "state.connections + added <= limits.total else {",
      '(state.connections + added <= limits.total || mutant("limiter-has-no-total")) else {',
@@ -1236,7 +1235,7 @@ area(
 
 area(
     "",
-    # What vouches for an answer.
+    # The settings that vouch for a response.
     ("partition-forgets-trust", "NetworkPartition",
      'case .anything: parts.append("anything")',
      'case .anything: if !mutant("partition-forgets-trust") { parts.append("anything") }',
@@ -1547,7 +1546,7 @@ area(
     ("body-bytes-use-up-streams", "HTTPBody+Bytes",
      "guard isReplayable else {", 'guard isReplayable || mutant("body-bytes-use-up-streams") else {',
      "HTTPBodyTests"),
-    # What a cancelled task of middleware leaves behind.
+    # The end of an exchange when a middleware's task is cancelled.
     ("next-ignores-its-task", "Middleware",
      "      branch.cancel()\n", '      if !mutant("next-ignores-its-task") { branch.cancel() }\n',
      "MiddlewareCancellationTests"),
