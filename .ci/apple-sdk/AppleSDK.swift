@@ -1,5 +1,5 @@
-// What Darwin and Apple's frameworks have that Linux lacks, or has with other types, as far as the project uses it. It is
-// compiled against, and never run.
+// Declarations that the project uses from Darwin and Apple's frameworks, and that Linux lacks or declares with other types.
+// Code is compiled against them, and never run.
 
 @_exported import AppleStat
 @_exported import AppleStatCall
@@ -18,7 +18,7 @@ public typealias stat = AppleStat.stat
 @discardableResult public func fstat(_: Int32, _: UnsafeMutablePointer<stat>!) -> Int32 { never() }
 @discardableResult public func fstatat(_: Int32, _: Path, _: UnsafeMutablePointer<stat>!, _: Int32) -> Int32 { never() }
 public typealias mode_t = UInt16
-// With a literal Linux' own is as good.
+// For a literal, Linux's own function is preferred.
 @_disfavoredOverload @discardableResult public func fchmod(_: Int32, _: mode_t) -> Int32 { never() }
 @_disfavoredOverload public func open(_: UnsafePointer<CChar>, _: Int32, _: mode_t) -> Int32 { never() }
 @_disfavoredOverload public func openat(_: Int32, _: UnsafePointer<CChar>, _: Int32, _: mode_t) -> Int32 { never() }
@@ -118,7 +118,7 @@ extension URLSessionConfiguration {
   public var allowsExpensiveNetworkAccess: Bool { get { never() } set { never() } }
   public var allowsConstrainedNetworkAccess: Bool { get { never() } set { never() } }
 }
-// All properties that the type has on Apple's platforms only, up to macOS 26.1; `URLRequestTests` reads them.
+// All properties that the type has only on Apple's platforms, up to macOS 26.1; `URLRequestTests` reads them.
 extension URLRequest {
   public var allowsExpensiveNetworkAccess: Bool { get { never() } set { never() } }
   public var allowsConstrainedNetworkAccess: Bool { get { never() } set { never() } }
