@@ -1,4 +1,4 @@
-"""Lists the public API from symbol graphs, and finds what has no documentation."""
+"""Lists the public API from symbol graphs, and finds symbols without documentation."""
 import json
 import pathlib
 import sys
@@ -17,7 +17,7 @@ for module in ("Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "Mart
             name = ".".join(symbol["pathComponents"])
             declaration = "".join(part["spelling"] for part in symbol.get("declarationFragments", []))
             entries.add(f"{name}  |  {' '.join(declaration.split())}")
-            # What fulfils a protocol's requirement has the documentation of that requirement.
+            # A symbol that fulfills a protocol's requirement inherits the requirement's documentation.
             inherits = {"init(from:)", "encode(to:)", "hash(into:)", "description", "debugDescription", "rawValue",
                         "customMirror", "makeAsyncIterator()", "makeIterator()", "next()", "RawValue", "AsyncIterator",
                         "Element", "Failure", "Iterator", "Index", "init(rawValue:)", "startIndex", "endIndex",

@@ -1,4 +1,4 @@
-// A plugin of QEMU's (its API, version 1): counts the instructions of a process, and tells it their number.
+// A QEMU plugin (API version 1) that counts a process's instructions, and reports their number to the process.
 #include <stdint.h>
 
 struct qemu_plugin_tb;
@@ -18,7 +18,7 @@ static void translated(word id, struct qemu_plugin_tb *block) {
 }
 
 static void called(word id, unsigned cpu, int64_t number, word a, word b, word c, word d, word e, word f, word g, word h) {
-  // What `martlet_steps` of the tests calls. Its addresses are ours: nothing is moved on a machine of the same kind.
+  // The tests' `martlet_steps` makes this call. Its addresses are valid here, because the emulated machine is of the same kind.
   if (number == 0x4d61) *(word *)a = steps;
 }
 
