@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// A function for a runtime that starts it on demand, without the trait `URLSession`, so that it starts fast.
+// A function for a runtime that starts it on demand. Without the trait `URLSession`, it starts faster.
 let package = Package(
   name: "Function",
   platforms: [.macOS(.v15)],

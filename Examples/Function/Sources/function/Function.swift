@@ -22,7 +22,7 @@ import Martlet
     guard let host = ProcessInfo.processInfo.environment["AWS_LAMBDA_RUNTIME_API"] else {
       fatalError("AWS_LAMBDA_RUNTIME_API is not set: the runtime sets it")
     }
-    // Created once, before the first event, so that its connections are reused.
+    // Created once, before the first event, to reuse its connections.
     let client = HTTPClient { $0.timeout.total = .seconds(5) }
     let runtime = HTTPClient {
       $0.baseURL = "http://\(raw: host)/2018-06-01/runtime/"
