@@ -8,8 +8,9 @@ enum SingleOctetCharset {
     // The UTF-8 of each octet, the first one lowest, with the count above; 0 for an octet without a meaning.
     let codes: [UInt32] = (0..<0x100).map { octet in
       let scalar = octet < 0x100 - table.count ? Unicode.Scalar(UInt8(octet)) : table[octet - 0x100 + table.count]
-      guard scalar != "\u{FFFD}", let bytes = UTF8.encode(scalar) else { return 0 }
-      return bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) } | UInt32(bytes.count) << 24
+      guard scalar != "\u{FFFD}" else { return 0 }
+      let bytes = Array(String(scalar).utf8)
+      return bytes.indices.reduce(UInt32(bytes.count) << 24) { $0 | UInt32(bytes[$1]) << (8 * $1) }
     }
     var isValid = true
     let text = String(unsafeUninitializedCapacity: 3 * octets.count) { output in
