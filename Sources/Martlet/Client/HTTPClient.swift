@@ -22,8 +22,8 @@ public actor HTTPClient {
 
   /// Creates a client.
   ///
-  /// - Parameter configure: Changes the default configuration.
-  public init(_ configure: @Sendable (inout Configuration) -> Void = { _ in }) {
+  /// - Parameter configure: Changes the default configuration, before this initializer returns.
+  public init(_ configure: (inout Configuration) -> Void = { _ in }) {
     var configuration = Configuration.default
     // The transport of the global default is only a description; each client has its own sessions.
     configure(&configuration)
@@ -55,7 +55,7 @@ public actor HTTPClient {
   ///
   /// - Parameter change: Changes a copy of this client's configuration.
   /// - Returns: The new client.
-  public nonisolated func derived(_ change: @Sendable (inout Configuration) -> Void) -> HTTPClient {
+  public nonisolated func derived(_ change: (inout Configuration) -> Void) -> HTTPClient {
     let settings = core.settings
     var configuration = settings.configuration.unshared
     change(&configuration)
@@ -99,7 +99,8 @@ public actor HTTPClient {
 
   /// Sends a request and passes the streamed response to a closure.
   ///
-  /// The request ends with the closure; the unread rest of the body is not transferred. A status that is not accepted
+  /// The closure runs in the caller's isolation, so it can change the caller's variables. The request ends with the
+  /// closure; the unread rest of the body is not transferred. A status that is not accepted
   /// throws before the closure is called. There is no total limit unless the request or the client has set one.
   ///
   /// - Parameters:
@@ -110,7 +111,7 @@ public actor HTTPClient {
   /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by the closure.
   public nonisolated func stream<R: Sendable>(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions(),
-    _ body: @Sendable (StreamedResponse) async throws -> R
+    _ body: nonisolated(nonsending) (StreamedResponse) async throws -> R
   ) async throws -> R {
     try Task.checkCancellation()
     return try await core.stream(request, options: core.unbounded(options), body)

@@ -75,9 +75,10 @@ extension ClientCore {
   /// Performs a call and returns the complete response.
   func response(of call: Call) async throws -> HTTPResponse { try await run(call) { response, _ in response } }
 
-  /// Sends a request whose body a closure reads.
-  @concurrent func stream<R: Sendable>(
-    _ request: HTTPRequest, options: RequestOptions, _ body: @Sendable (StreamedResponse) async throws -> R
+  /// Sends a request whose body a closure reads in the caller's isolation.
+  nonisolated(nonsending) func stream<R: Sendable>(
+    _ request: HTTPRequest, options: RequestOptions,
+    _ body: nonisolated(nonsending) (StreamedResponse) async throws -> R
   ) async throws -> R {
     let call = try begin(request, options: options, isManaged: false)
     // The request ends with the closure: a body that has left the closure keeps no connection.
@@ -94,7 +95,9 @@ extension ClientCore {
   }
 
   /// Performs a call until its response is accepted, whose body its caller reads.
-  func opened(_ call: Call) async throws -> StreamedResponse {
+  ///
+  /// Leaves the caller's actor, because the pipeline must not load it.
+  @concurrent func opened(_ call: Call) async throws -> StreamedResponse {
     var response = try await Pipeline.run(call, .stream)
     response.coders = call.settings.configuration.coders
     // The wait for a chunk that middleware creates ends with the call, as that for a chunk of an exchange.
