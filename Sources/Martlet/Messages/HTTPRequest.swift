@@ -71,8 +71,12 @@ public struct HTTPRequest: Sendable, Hashable {
   }
 
   /// A `DELETE` request.
-  public static func delete(_ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:]) -> HTTPRequest {
-    HTTPRequest(.delete, target, query: query, headers: headers)
+  ///
+  /// The body of a `DELETE` has no general meaning (RFC 9110 §9.3.5): send one only if the server documents it.
+  public static func delete(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil
+  ) -> HTTPRequest {
+    HTTPRequest(.delete, target, query: query, headers: headers, body: body)
   }
 
   /// A `POST` request.

@@ -45,13 +45,13 @@ extension HTTPClient {
   /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func delete(
-    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.start(.delete(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
+    return core.start(.delete(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `POST` request that calls back on the caller's actor.

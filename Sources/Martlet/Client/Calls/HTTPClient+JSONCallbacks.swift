@@ -31,13 +31,13 @@ extension HTTPClient {
   /// Starts a `DELETE` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
   public func delete<T: Decodable & Sendable>(
-    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.json(.delete(target, query: query, headers: headers), options, type, isolation, callbacks)
+    return core.json(.delete(target, query: query, headers: headers, body: body), options, type, isolation, callbacks)
   }
 
   /// Starts a `POST` request that calls back with the decoded JSON of the response, like `get`.
@@ -111,13 +111,13 @@ extension HTTPClient {
   /// Starts a `DELETE` request that decodes the JSON of the response on the caller's actor, like `get`.
   @discardableResult
   public func delete<T: Decodable>(
-    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return core.start(.delete(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
+    return core.start(.delete(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
   }
 
   /// Starts a `POST` request that decodes the JSON of the response on the caller's actor, like `get`.

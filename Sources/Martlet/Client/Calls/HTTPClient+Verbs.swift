@@ -46,18 +46,18 @@ extension HTTPClient {
   /// Sends a `DELETE` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func delete(
-    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
   ) async throws -> HTTPResponse {
-    try await send(.delete(target, query: query, headers: headers), options: options)
+    try await send(.delete(target, query: query, headers: headers, body: body), options: options)
   }
 
   /// Sends a `DELETE` request and decodes the JSON of the response, like `get`.
   public nonisolated func delete<T: Decodable & Sendable>(
-    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.json(.delete(target, query: query, headers: headers), options, type)
+    try await core.json(.delete(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `POST` request and returns the whole response; see ``get(_:query:headers:options:)``.
@@ -137,10 +137,10 @@ extension HTTPClient {
 
   /// Sends a `DELETE` request and decodes the JSON of the response on the caller's actor, like `get`.
   public nonisolated func delete<T: Decodable>(
-    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.own(.delete(target, query: query, headers: headers), options, type)
+    try await core.own(.delete(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `POST` request and decodes the JSON of the response on the caller's actor, like `get`.
