@@ -87,6 +87,14 @@ public struct HTTPBody: Sendable, Hashable {
     HTTPBody(.data(FormEncoder.encode(fields)), contentType: "application/x-www-form-urlencoded")
   }
 
+  /// URL-encoded form fields from a dictionary, sorted by name.
+  ///
+  /// - Parameter fields: The fields; a `nil` value is omitted, an array repeats its name.
+  /// - Returns: The body.
+  @_disfavoredOverload public static func form(_ fields: some QueryConvertible) -> HTTPBody {
+    form(fields.requestQuery)
+  }
+
   /// The contents of a file, read in chunks while it is sent.
   ///
   /// - Parameters:

@@ -56,4 +56,26 @@ extension HTTPClient {
       try await core.fetch(call, order)
     }
   }
+
+  /// Downloads a variable, such as a `URL` or a `String`, to a file.
+  ///
+  /// See ``download(_:to:options:progress:)-(HTTPRequest,_,_,_)``.
+  @discardableResult
+  @_disfavoredOverload public nonisolated func download(
+    _ target: some RequestTargetConvertible, to destination: URL? = nil,
+    options: DownloadOptions = DownloadOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) async throws -> DownloadedFile {
+    try await download(.get(target.requestTarget), to: destination, options: options, progress: progress)
+  }
+
+  /// Starts a managed download of a variable, such as a `URL` or a `String`.
+  ///
+  /// See ``startDownload(_:to:options:progress:)-(HTTPRequest,_,_,_)``.
+  @discardableResult
+  @_disfavoredOverload public nonisolated func startDownload(
+    _ target: some RequestTargetConvertible, to destination: URL? = nil,
+    options: DownloadOptions = DownloadOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) -> RequestHandle<DownloadedFile> {
+    startDownload(.get(target.requestTarget), to: destination, options: options, progress: progress)
+  }
 }

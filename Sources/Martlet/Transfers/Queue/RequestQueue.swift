@@ -7,7 +7,7 @@ public import MartletBase
 ///
 /// ```swift
 /// let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 2))
-/// for url in pages { queue.add(.get("\(raw: url)")) }
+/// for url in pages { queue.add(url) }
 /// print(await queue.finish().succeeded)
 /// ```
 public final class RequestQueue: Sendable {
@@ -74,6 +74,31 @@ public final class RequestQueue: Sendable {
       [client = core.client] call in
       try await client.fetch(call, order)
     }
+  }
+
+  /// Adds a `GET` request to a variable, such as a `URL` or a `String`.
+  ///
+  /// See ``add(_:priority:after:options:)-(HTTPRequest,_,_,_)``.
+  @discardableResult
+  @_disfavoredOverload public func add(
+    _ target: some RequestTargetConvertible, priority: Int = 0, after predecessors: [RequestID] = [],
+    options: RequestOptions = RequestOptions()
+  ) -> RequestHandle<HTTPResponse> {
+    add(.get(target.requestTarget), priority: priority, after: predecessors, options: options)
+  }
+
+  /// Adds a download of a variable, such as a `URL` or a `String`.
+  ///
+  /// See ``download(_:to:priority:after:options:progress:)-(HTTPRequest,_,_,_,_,_)``.
+  @discardableResult
+  @_disfavoredOverload public func download(
+    _ target: some RequestTargetConvertible, to destination: URL? = nil, priority: Int = 0,
+    after predecessors: [RequestID] = [], options: DownloadOptions = DownloadOptions(),
+    progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) -> RequestHandle<DownloadedFile> {
+    download(
+      .get(target.requestTarget), to: destination, priority: priority, after: predecessors, options: options,
+      progress: progress)
   }
 
   /// Makes one request wait for another one in the queue.

@@ -28,4 +28,13 @@ extension HTTPClient {
   ) -> ServerSentEvents {
     ServerSentEvents(core: core, request: request, options: options)
   }
+
+  /// Reads the server-sent events of a variable, such as a `URL` or a `String`.
+  ///
+  /// See ``serverSentEvents(_:options:)-(HTTPRequest,_)``.
+  @_disfavoredOverload public nonisolated func serverSentEvents(
+    _ target: some RequestTargetConvertible, options: ServerSentEvents.Options = ServerSentEvents.Options()
+  ) -> ServerSentEvents {
+    serverSentEvents(.get(target.requestTarget), options: options)
+  }
 }

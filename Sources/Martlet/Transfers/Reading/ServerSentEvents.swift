@@ -4,7 +4,7 @@
 /// only as fast as they are requested. Leaving the loop, dropping the iterator or cancelling the task closes the
 /// connection.
 ///
-/// Created by ``HTTPClient/serverSentEvents(_:options:)``.
+/// Created by ``HTTPClient/serverSentEvents(_:options:)-(HTTPRequest,_)``.
 public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvents.Event
   public typealias Failure = any Error

@@ -64,7 +64,7 @@
     /// Sends a `URLRequest` and returns while the body is still arriving, like `URLSession.bytes(for:)`.
     ///
     /// ``ResponseBody`` delivers the bytes in chunks; ``ResponseBody/lines`` is the sequence of its lines. See
-    /// ``stream(_:options:)`` for the end of the request.
+    /// ``stream(_:options:)-(HTTPRequest,_)`` for the end of the request.
     ///
     /// - Parameters:
     ///   - request: The request; see ``HTTPRequest/init(_:options:)`` for its properties.
@@ -85,7 +85,8 @@
     ///   - request: The request; see ``HTTPRequest/init(_:options:)`` for its properties.
     ///   - options: Per-request options, which override those of the `URLRequest`.
     /// - Returns: A private file in the temporary folder, which the caller moves or removes, and the response.
-    /// - Throws: The errors of ``download(_:to:options:progress:)``: unlike `URLSession`, a status other than 2xx throws.
+    /// - Throws: The errors of ``download(_:to:options:progress:)-(HTTPRequest,_,_,_)``. Unlike with `URLSession`, a
+    ///   status other than 2xx throws.
     public nonisolated func download(
       for request: URLRequest, options: RequestOptions = RequestOptions()
     ) async throws -> (URL, HTTPURLResponse) {

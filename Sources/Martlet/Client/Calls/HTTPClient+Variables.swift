@@ -1,0 +1,63 @@
+/// The verbs with variables as arguments.
+extension HTTPClient {
+  /// The verb `GET` for variables: a `URL` or a `String` as the target, dictionaries as query and headers.
+  ///
+  /// ```swift
+  /// let response = try await client.get(url, headers: headers)
+  /// ```
+  ///
+  /// The arguments and errors are those of ``get(_:query:headers:options:)`` and its variants. A literal target is
+  /// always a ``RequestTarget``, with escaped values. Dictionaries are sorted by name. A literal query or literal
+  /// headers beside a dictionary are a dictionary as well, so each name may occur once.
+  @_disfavoredOverload public nonisolated var get: Verb { Verb(.get, self) }
+
+  /// The verb `HEAD` for variables; see ``get-swift.property``.
+  @_disfavoredOverload public nonisolated var head: HeadVerb { HeadVerb(.head, self) }
+
+  /// The verb `DELETE` for variables; see ``get-swift.property``.
+  @_disfavoredOverload public nonisolated var delete: BodyVerb { BodyVerb(.delete, self) }
+
+  /// The verb `POST` for variables; see ``get-swift.property``.
+  @_disfavoredOverload public nonisolated var post: BodyVerb { BodyVerb(.post, self) }
+
+  /// The verb `PUT` for variables; see ``get-swift.property``.
+  @_disfavoredOverload public nonisolated var put: BodyVerb { BodyVerb(.put, self) }
+
+  /// The verb `PATCH` for variables; see ``get-swift.property``.
+  @_disfavoredOverload public nonisolated var patch: BodyVerb { BodyVerb(.patch, self) }
+}
+
+extension HTTPClient {
+  /// A verb without a body, called with variables; see ``HTTPClient/get-swift.property``.
+  public struct Verb: Sendable {
+    let method: HTTPMethod
+    let client: HTTPClient
+
+    init(_ method: HTTPMethod, _ client: HTTPClient) {
+      self.method = method
+      self.client = client
+    }
+  }
+
+  /// The verb `HEAD`, called with variables; see ``HTTPClient/head-swift.property``.
+  public struct HeadVerb: Sendable {
+    let method: HTTPMethod
+    let client: HTTPClient
+
+    init(_ method: HTTPMethod, _ client: HTTPClient) {
+      self.method = method
+      self.client = client
+    }
+  }
+
+  /// A verb with a body, called with variables; see ``HTTPClient/post-swift.property``.
+  public struct BodyVerb: Sendable {
+    let method: HTTPMethod
+    let client: HTTPClient
+
+    init(_ method: HTTPMethod, _ client: HTTPClient) {
+      self.method = method
+      self.client = client
+    }
+  }
+}
