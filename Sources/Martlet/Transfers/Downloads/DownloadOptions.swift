@@ -3,13 +3,9 @@ public import MartletBase
 /// Options for a download, and for its request.
 ///
 /// ```swift
-/// try await client.download("/disk.img", to: file, options: .init {
-///   $0.segments = 4
-///   $0.retry = .backoff(attempts: 5)
-/// })
+/// try await client.download("/disk.img", to: file, options: .segments(4).retry(.backoff(attempts: 5)))
 /// ```
-@dynamicMemberLookup
-public struct DownloadOptions: Sendable {
+public struct DownloadOptions: TransferOptions, Sendable {
   /// The treatment of a partial download.
   @nonexhaustive public enum Resume: Sendable, Hashable {
     /// Resumes it if it has the same URL and the server confirms that the file is unchanged.
@@ -81,12 +77,6 @@ public struct DownloadOptions: Sendable {
   public init(_ configure: (inout DownloadOptions) -> Void) {
     self.init()
     configure(&self)
-  }
-
-  /// A field of ``request``.
-  public subscript<Value>(dynamicMember field: WritableKeyPath<RequestOptions, Value>) -> Value {
-    get { request[keyPath: field] }
-    set { request[keyPath: field] = newValue }
   }
 
   var problem: InvalidInput? {

@@ -1,7 +1,6 @@
 extension ServerSentEvents {
   /// Options for a stream of server-sent events and its request.
-  @dynamicMemberLookup
-  public struct Options: Sendable {
+  public struct Options: TransferOptions, Sendable {
     /// A policy for sending requests again when their connection ends.
     @nonexhaustive public enum Reconnect: Sendable, Hashable {
       /// Sends requests with an idempotent method again (``HTTPMethod/isIdempotent``), such as `GET`.
@@ -62,12 +61,6 @@ extension ServerSentEvents {
     public init(_ configure: (inout Options) -> Void) {
       self.init()
       configure(&self)
-    }
-
-    /// A field of ``request``.
-    public subscript<Value>(dynamicMember field: WritableKeyPath<RequestOptions, Value>) -> Value {
-      get { request[keyPath: field] }
-      set { request[keyPath: field] = newValue }
     }
 
     /// Whether a request is sent again.
