@@ -38,7 +38,8 @@ public struct HTTPResponse: Sendable {
 
   /// The header fields.
   ///
-  /// Their order, repetition and spelling are the server's, as far as the transport preserves them. If the body was
+  /// Iterate over them to read all fields: `for field in response.headers { print(field.name, field.value) }`. Their
+  /// order, repetition and spelling are the server's, as far as the transport preserves them. If the body was
   /// decoded (`Content-Encoding`), the fields that described its encoded form are removed.
   public var headers: HTTPHeaders {
     get { head.value.headers }
@@ -194,14 +195,17 @@ public struct HTTPResponse: Sendable {
   ///
   /// Neither a time limit nor a cancellation ends the decoding, so limit the size: <doc:JSON>.
   ///
+  /// An empty body, such as that of a `204`, is `nil` for an optional type, and an error for others.
+  ///
   /// - Parameters:
-  ///   - type: The type to decode.
+  ///   - type: The type to decode; an optional type if the body may be empty.
   ///   - decoder: The decoder; by default the client's.
   /// - Returns: The value.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the location in the document.
   public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder? = nil) throws -> T {
+    let document = body.isEmpty && type is any OptionalType.Type ? Data("null".utf8) : body
     do {
-      return try DecodingProblem.decode(type, from: body, with: decoder ?? coders?.decoder ?? JSONDecoder())
+      return try DecodingProblem.decode(type, from: document, with: decoder ?? coders?.decoder ?? JSONDecoder())
     } catch {
       let cause = DecodingProblem.cause(in: body) ?? DecodingProblem.describe(error, in: body)
       throw HTTPError(
@@ -210,6 +214,11 @@ public struct HTTPResponse: Sendable {
     }
   }
 }
+
+/// A type with a value for a missing document.
+private protocol OptionalType {}
+
+extension Optional: OptionalType {}
 
 enum DecodingProblem {
   /// Describes a body that is empty, HTML or XML; `nil` for others.
