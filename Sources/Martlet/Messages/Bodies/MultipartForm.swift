@@ -62,6 +62,11 @@ public struct MultipartForm: Sendable, Hashable {
 
   /// Adds a body of any kind: JSON, a stream, another form.
   ///
+  /// ```swift
+  /// form.add(.stream(chunks, contentType: "video/mp4"), for: "clip", filename: "clip.mp4")
+  /// form.add(.standardInput(), for: "log", filename: "log.txt")
+  /// ```
+  ///
   /// A stream of unknown length makes the length of the form unknown, and a form with a stream that can be sent only
   /// once can be sent only once; ``HTTPBody/spooled(upTo:in:)`` solves both. A body that is ``HTTPBody/gzipped()``
   /// cannot be a part (RFC 7578 §4.8): gzip the form.

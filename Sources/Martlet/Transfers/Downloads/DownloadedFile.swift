@@ -2,7 +2,11 @@ public import MartletBase
 
 /// A downloaded file.
 public struct DownloadedFile: Sendable {
-  /// The location of the file, without a symbolic link at its end.
+  /// The location of the file, a file URL without a symbolic link at its end.
+  ///
+  /// It is the destination, or a file in the destination folder with a name that the server or
+  /// ``DownloadOptions/Overwrite/rename`` determined. Without a destination, it is a private file in the temporary
+  /// folder; move or delete it, because the client does not.
   public let url: URL
   /// Its size in bytes.
   public let byteCount: Int64
