@@ -28,7 +28,7 @@ extension HTTPClient {
 
   /// Starts a `HEAD` request that calls back on the caller's actor.
   ///
-  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// See `get`.
   @discardableResult
   public func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -42,7 +42,7 @@ extension HTTPClient {
 
   /// Starts a `DELETE` request that calls back on the caller's actor.
   ///
-  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// See `get`.
   @discardableResult
   public func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -56,7 +56,7 @@ extension HTTPClient {
 
   /// Starts a `POST` request that calls back on the caller's actor.
   ///
-  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// See `get`.
   @discardableResult
   public func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -70,7 +70,7 @@ extension HTTPClient {
 
   /// Starts a `PUT` request that calls back on the caller's actor.
   ///
-  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// See `get`.
   @discardableResult
   public func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -84,7 +84,7 @@ extension HTTPClient {
 
   /// Starts a `PATCH` request that calls back on the caller's actor.
   ///
-  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// See `get`.
   @discardableResult
   public func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,

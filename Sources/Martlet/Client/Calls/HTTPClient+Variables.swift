@@ -9,6 +9,8 @@ extension HTTPClient {
   /// The arguments and errors are those of ``get(_:query:headers:options:)`` and its variants. A literal target is
   /// always a ``RequestTarget``, with escaped values. Dictionaries are sorted by name. A literal query or literal
   /// headers beside a dictionary are a dictionary as well, so each name may occur once.
+  ///
+  /// With callbacks, and in a request such as `.get(url)`, write `RequestTarget(url)` if there is a dictionary.
   @_disfavoredOverload public nonisolated var get: Verb { Verb(.get, self) }
 
   /// The verb `HEAD` for variables; see ``get-swift.property``.

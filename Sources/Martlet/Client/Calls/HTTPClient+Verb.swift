@@ -1,4 +1,36 @@
-/// The verb with `await`.
+/// `HEAD` with variables.
+extension HTTPClient.HeadVerb {
+  /// Sends the request and returns the whole response, with a variable as its target.
+  @discardableResult
+  public func callAsFunction(
+    _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    try await client.send(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options: options)
+  }
+
+  /// Sends the request and returns the whole response, with dictionaries.
+  @discardableResult
+  public func callAsFunction(
+    _ target: RequestTarget, query: some QueryConvertible = Query(),
+    headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    let request = HTTPRequest(method, target, query: query.requestQuery, headers: headers.requestHeaders)
+    return try await client.send(request, options: options)
+  }
+
+  /// Sends the request and returns the whole response, with variables.
+  @discardableResult
+  @_disfavoredOverload public func callAsFunction(
+    _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
+    headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
+    return try await client.send(request, options: options)
+  }
+}
+
+/// `GET` with variables.
 extension HTTPClient.Verb {
   /// Sends the request and returns the whole response, with a variable as its target.
   @discardableResult
@@ -79,131 +111,5 @@ extension HTTPClient.Verb {
   ) async throws -> T {
     let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
     return try await client.core.own(request, options, type)
-  }
-}
-
-/// The verb with callbacks.
-extension HTTPClient.Verb {
-  /// Starts the request with callbacks, with a variable as its target.
-  @discardableResult
-  public func callAsFunction(
-    _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
-    options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<HTTPResponse> {
-    let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers)
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return client.core.start(request, options, isolation, callbacks) { $0 }
-  }
-
-  /// Starts the request with callbacks, with dictionaries.
-  @discardableResult
-  public func callAsFunction(
-    _ target: RequestTarget, query: some QueryConvertible = Query(),
-    headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
-    isolation: isolated (any Actor)? = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<HTTPResponse> {
-    let request = HTTPRequest(method, target, query: query.requestQuery, headers: headers.requestHeaders)
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return client.core.start(request, options, isolation, callbacks) { $0 }
-  }
-
-  /// Starts the request with callbacks, with variables.
-  @discardableResult
-  @_disfavoredOverload public func callAsFunction(
-    _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
-    headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
-    isolation: isolated (any Actor)? = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<HTTPResponse> {
-    let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return client.core.start(request, options, isolation, callbacks) { $0 }
-  }
-
-  /// Starts the request with callbacks for the decoded JSON, with a variable as its target.
-  @discardableResult
-  public func callAsFunction<T: Decodable & Sendable>(
-    _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
-    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<T> {
-    let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers)
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return client.core.json(request, options, type, isolation, callbacks)
-  }
-
-  /// Starts the request with callbacks for the decoded JSON, with dictionaries.
-  @discardableResult
-  public func callAsFunction<T: Decodable & Sendable>(
-    _ target: RequestTarget, query: some QueryConvertible = Query(),
-    headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type,
-    isolation: isolated (any Actor)? = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<T> {
-    let request = HTTPRequest(method, target, query: query.requestQuery, headers: headers.requestHeaders)
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return client.core.json(request, options, type, isolation, callbacks)
-  }
-
-  /// Starts the request with callbacks for the decoded JSON, with variables.
-  @discardableResult
-  @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
-    _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
-    headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type,
-    isolation: isolated (any Actor)? = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<T> {
-    let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return client.core.json(request, options, type, isolation, callbacks)
-  }
-
-  /// Starts the request and decodes the JSON on the caller's actor, with a variable as its target.
-  @discardableResult
-  public func callAsFunction<T: Decodable>(
-    _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
-    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<HTTPResponse> {
-    let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers)
-    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return client.core.start(request, options, isolation, callbacks) { $0 }
-  }
-
-  /// Starts the request and decodes the JSON on the caller's actor, with dictionaries.
-  @discardableResult
-  public func callAsFunction<T: Decodable>(
-    _ target: RequestTarget, query: some QueryConvertible = Query(),
-    headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type,
-    isolation: isolated any Actor = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<HTTPResponse> {
-    let request = HTTPRequest(method, target, query: query.requestQuery, headers: headers.requestHeaders)
-    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return client.core.start(request, options, isolation, callbacks) { $0 }
-  }
-
-  /// Starts the request and decodes the JSON on the caller's actor, with variables.
-  @discardableResult
-  @_disfavoredOverload public func callAsFunction<T: Decodable>(
-    _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
-    headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type,
-    isolation: isolated any Actor = #isolation,
-    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
-    onError: @escaping (HTTPError) -> Void = { _ in }
-  ) -> RequestHandle<HTTPResponse> {
-    let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
-    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return client.core.start(request, options, isolation, callbacks) { $0 }
   }
 }
