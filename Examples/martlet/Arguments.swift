@@ -219,8 +219,8 @@ struct Arguments {
       case .field(let field):
         fields.append(field)
         switch field.value {
-        case .text(let text): parts.append(Part(name: field.name, text: text))
-        case .file(let path, isJSON: false): parts.append(Part(name: field.name, contents: path))
+        case .text(let text): parts.append(Part(name: ItemPath.literal(field.name), text: text))
+        case .file(let path, isJSON: false): parts.append(Part(name: ItemPath.literal(field.name), contents: path))
         case .json, .file: break
         }
       }
@@ -254,7 +254,10 @@ struct Arguments {
     if let formOption, fields.isEmpty, parts.isEmpty {
       throw UsageError("\(formOption) needs data items, such as name=text\(formHint)")
     }
-    guard hasFiles || formOption != nil || !self.parts.isEmpty else { return fields.isEmpty ? .none : .json(fields) }
+    guard hasFiles || formOption != nil || !self.parts.isEmpty else {
+      _ = try RequestCommand.document(fields)
+      return fields.isEmpty ? .none : .json(fields)
+    }
     for field in fields {
       switch field.value {
       case .json, .file(_, isJSON: true):

@@ -102,7 +102,8 @@ struct RequestCommand: Equatable, Sendable {
   private var body: HTTPBody? {
     switch content {
     case .none: nil
-    case .json(let fields): .text(Self.object(fields), contentType: "application/json")
+    // The names have been checked.
+    case .json(let fields): .text((try? Self.document(fields)) ?? "{}", contentType: "application/json")
     case .form(let fields): .form(Self.query(fields))
     case .text(let text): .text(text, contentType: Self.contentType(ofText: text))
     case .file(let path): .file(URL(fileURLWithPath: path), contentType: Self.contentType(ofFile: path))
@@ -209,36 +210,32 @@ struct RequestCommand: Equatable, Sendable {
     String(validating: data, as: UTF8.self).map { contentType(ofText: $0) } ?? "application/octet-stream"
   }
 
-  /// A JSON object with the fields in their order; if a name occurs twice, the last value counts.
-  static func object(_ fields: [Field]) -> String {
-    var members: [(name: String, value: String)] = []
-    for field in fields {
-      let value =
+  /// Returns the JSON document of fields in their order.
+  ///
+  /// - Throws: ``UsageError`` if the names of two fields contradict each other.
+  static func document(_ fields: [Field]) throws(UsageError) -> String {
+    try JSONTree(
+      fields.map { field in
         switch field.value {
-        case .text(let text): quoted(text)
-        case .json(let json): json
-        // The file has already been read.
-        case .file: "null"
+        case .text(let text): (field.name, quoted(text))
+        case .json(let json): (field.name, json)
+        // The file has not been read yet.
+        case .file: (field.name, "null")
         }
-      if let index = members.firstIndex(where: { $0.name == field.name }) {
-        members[index].value = value
-      } else {
-        members.append((field.name, value))
       }
-    }
-    return "{" + members.map { "\(quoted($0.name)): \($0.value)" }.joined(separator: ", ") + "}"
+    ).text
   }
 
   private static func query(_ fields: [Field]) -> Query {
     var query = Query()
     for field in fields {
-      if case .text(let text) = field.value { query.append(field.name, text) }
+      if case .text(let text) = field.value { query.append(ItemPath.literal(field.name), text) }
     }
     return query
   }
 
   /// A JSON string (RFC 8259 §7).
-  private static func quoted(_ text: String) -> String {
+  static func quoted(_ text: String) -> String {
     var octets: [UInt8] = []
     JSONEscape.append(text.utf8, to: &octets)
     return "\"\(String(decoding: octets, as: UTF8.self))\""
