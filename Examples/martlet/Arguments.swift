@@ -3,148 +3,107 @@ import Martlet
 
 /// Reads a command line; touches neither files nor the network.
 struct Arguments {
-  private var rest: ArraySlice<String>
-  private var positionals: [String] = []
   private var command = RequestCommand(url: "")
   /// The option with which the user has requested a form.
   private var formOption: String?
   private var body: RequestCommand.Content?
-  private var shortcut: Command?
-  private var removesAll = false
   private var data: [PostedData] = []
   /// Whether the data comes from curl's `--json`.
   private var isJSON = false
   private var parts: [Part] = []
   private var isMultipart = false
+  private var base: String?
+  /// The values of the options that belong to one command only.
+  private(set) var own: [String: String] = [:]
 
   /// Reads the program's arguments without its name.
+  ///
+  /// - Parameter arguments: The words of the command line.
+  /// - Returns: The command.
+  /// - Throws: ``UsageError`` that names the wrong word and the nearest right one.
   static func parse(_ arguments: [String]) throws(UsageError) -> Command {
-    // The command has its own options. To reach a host with this name, write a method before it or a path after it.
-    if arguments.first == "download", arguments.count > 1 {
-      return .download(try DownloadCommand.parse(Array(arguments.dropFirst())))
+    let line = try CommandLineReader(arguments)
+    var words = line.words[...]
+    let name = words.first.flatMap { CommandName(rawValue: $0) }
+    if line.contains("--help") {
+      return .help(name.map { .command($0) } ?? (words.isEmpty ? .overview : .command(.request)))
     }
-    if arguments.first == "upload", arguments.count > 1 {
-      return .upload(try UploadCommand.parse(Array(arguments.dropFirst())))
-    }
-    if arguments.first == "load", arguments.count > 1 {
-      return .load(try LoadCommand.parse(Array(arguments.dropFirst())))
-    }
-    var parser = Arguments(arguments)
-    return try parser.parse()
+    if line.contains("--version") { return .version }
+    if name != nil { words.removeFirst() }
+    let command = name ?? .request
+    try line.check(for: command)
+    var arguments = Arguments()
+    for given in line.options { try arguments.apply(given.option, given.spelling, given.value) }
+    return try arguments.finish(command, Array(words), isNamed: name != nil)
   }
 
-  private init(_ arguments: [String]) { rest = arguments[...] }
-
-  private mutating func parse() throws(UsageError) -> Command {
-    while let argument = rest.popFirst() {
-      if argument == "--" {
-        positionals += rest
-        rest = []
-      } else if argument.hasPrefix("--") {
-        try readLongOption(argument)
-      } else if argument.hasPrefix("-"), argument != "-" {
-        try readShortOptions(argument)
-      } else {
-        positionals.append(argument)
-      }
-    }
-    if let shortcut { return shortcut }
-    if let name = positionals.first, let command: Command = ["demo": .demo, "doctor": .doctor][name] {
-      guard positionals.count == 1 else {
-        throw UsageError("'\(name)' takes no arguments, but got '\(positionals[1])'")
-      }
-      return command
-    }
-    // To reach a host with this name, write a method before it or a path after it.
-    if positionals.first == "cache", positionals.count > 1 {
-      return .cache(try CacheCommand.parse(Array(positionals.dropFirst()) + (removesAll ? ["--all"] : [])))
-    }
-    if positionals.first == "har", positionals.count > 1 {
-      return .har(
-        try HARCommand.parse(
-          Array(positionals.dropFirst()), output: command.output, explains: command.explains))
-    }
-    if removesAll { throw UsageError("unknown option '--all'; see martlet --help") }
-    if positionals.first == "sse", positionals.count > 1 {
-      positionals.removeFirst()
+  private func finish(_ name: CommandName, _ words: [String], isNamed: Bool) throws(UsageError) -> Command {
+    switch name {
+    case .help: return .help(try Help.Topic(words))
+    case .demo, .doctor:
+      if let word = words.first { throw UsageError("'\(name.rawValue)' takes no arguments, but got '\(word)'") }
+      return name == .demo ? .demo : .doctor
+    case .cache: return .cache(try CacheCommand.parse(words + (own["--all"] != nil ? ["--all"] : [])))
+    case .har: return .har(try HARCommand.parse(words, output: command.output, explains: command.explains))
+    case .download: return .download(try DownloadCommand(words, self))
+    case .upload: return .upload(try UploadCommand(words, self))
+    case .load: return .load(try LoadCommand(words, self))
+    case .sse:
+      var arguments = self
       // For an event stream, standard input is the body only if the user requests it.
-      command.ignoresInput = true
-      if command.har != nil { throw UsageError("'martlet sse' has no --har") }
-      if command.output != nil { throw UsageError("'martlet sse' has no -o: redirect its standard output") }
-      return .events(SSECommand(command: try request()))
+      arguments.command.ignoresInput = true
+      return .events(SSECommand(command: try arguments.request(words, for: .sse)))
+    case .request: return .request(try request(words, for: isNamed ? .request : nil))
     }
-    return .request(try request())
   }
 
   // MARK: Options
 
-  private mutating func readLongOption(_ argument: String) throws(UsageError) {
-    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = String(parts[0])
-    // Only the short form is supported, because curl's `--form` and Martlet's differ in meaning.
-    if name == "--form-part" { throw CurlOptions.problem(name) }
-    try read(CurlOptions.synonyms[name] ?? name, name, parts.count > 1 ? String(parts[1]) : nil)
-  }
-
-  /// Reads `-v`, `-iv` and `-o file`.
-  private mutating func readShortOptions(_ argument: String) throws(UsageError) {
-    for (index, letter) in argument.dropFirst().enumerated() {
-      guard let name = CurlOptions.letters[letter] else { throw CurlOptions.problem("-\(letter)", in: argument) }
-      guard CurlOptions.takesValue(name) else {
-        try readFlag(name, "-\(letter)")
-        continue
-      }
-      let attached = String(argument.dropFirst(index + 2))
-      return try read(name, "-\(letter)", attached.isEmpty ? nil : attached)
+  private mutating func apply(_ option: OptionEntry, _ spelling: String, _ value: String) throws(UsageError) {
+    let name = option.name
+    if option.group == .command {
+      own[name] = value
+      return
     }
-  }
-
-  /// Reads an option; `spelling` is the name that the user has written.
-  private mutating func read(_ name: String, _ spelling: String, _ attached: String?) throws(UsageError) {
-    guard CurlOptions.takesValue(name) else {
-      guard let attached else { return try readFlag(name, spelling) }
-      guard CurlOptions.isFlag(name) else { throw CurlOptions.problem(name) }
-      throw UsageError("the option '\(name)' takes no value, but got '\(attached)'")
-    }
-    let value = try value(of: spelling, attached)
     switch name {
     case "--body": body = Self.content(value)
     // The maximum is 30 years, which any clock can add.
-    case "--timeout": command.timeout = .seconds(try Self.number(value, of: name, in: 0.001...1e9))
+    case "--timeout": command.timeout = .seconds(try Self.number(value, of: spelling, in: 0.001...1e9))
     case "--retry": command.retries = try Self.count(value, of: name, in: 0...1000)
     case "--cache": command.cache = try path(value, of: spelling)
     case "--har": command.har = try path(value, of: spelling)
     case "--output": command.output = try path(value, of: spelling)
     case "--request":
       if value.isEmpty { throw UsageError("the option '\(spelling)' needs a method") }
+      if value.contains("/") { throw UsageError("a URL is in the place of the method after '\(spelling)'") }
       command.method = Self.method(value) ?? value
     case "--header":
       let (name, value) = try CurlOptions.header(value)
       command.headers.append(value, for: name)
     case "--user-agent": command.headers.append(value, for: "User-Agent")
     case "--referer": command.headers.append(value, for: "Referer")
-    case "--url": positionals.append(value)
+    case "--base": base = value
     case "--json":
       isJSON = true
       data.append(try PostedData(name, value))
     case "--data", "--data-ascii", "--data-raw", "--data-binary": data.append(try PostedData(name, value))
-    case "--form-part": parts.append(try Part(curl: value))
+    case "-F": parts.append(try Part(curl: value))
     case "--form-string": parts.append(try Part(curl: value, isLiteral: true))
-    case _ where Identity.options.contains(name): try command.identity.read(name, value)
-    default: try command.connecting.read(name, value)
+    case "--form": formOption = spelling
+    case _ where option.group == .identity && option.takesValue: try command.identity.read(name, value)
+    case _ where option.group == .connection && option.takesValue: try command.connecting.read(name, value)
+    default: try applyFlag(name)
     }
   }
 
-  private mutating func readFlag(_ name: String, _ spelling: String) throws(UsageError) {
+  private mutating func applyFlag(_ name: String) throws(UsageError) {
     switch name {
-    case "--form": formOption = spelling
     case "--multipart": isMultipart = true
     case "--ignore-stdin": command.ignoresInput = true
     case "--head":
       command.method = "HEAD"
       command.includesHead = true
     case "--no-follow": command.followsRedirects = false
-    case "--all": removesAll = true
     case "--verbose": command.isVerbose = true
     case "--explain": command.explains = true
     case "--include": command.includesHead = true
@@ -152,19 +111,11 @@ struct Arguments {
     case "--no-proxy": command.connecting.isDirect = true
     case "--http1.0", "--http1.1", "--http2": try command.connecting.read("--http", String(name.dropFirst(6)))
     case "--http2-prior-knowledge": command.connecting.version = .http2PriorKnowledge
-    case _ where Identity.flags.contains(name): try command.identity.read(flag: name)
     case "--insecure": command.connecting.isInsecure = true
-    case "--help": shortcut = .help
-    case "--version": shortcut = shortcut ?? .version
-    case _ where CurlOptions.needless.contains(name): break
-    default: throw CurlOptions.problem(name)
+    case "--basic", "--digest", "--no-cookies": try command.identity.read(flag: name)
+    // The URL is a word, the configuration has been read, and the others describe defaults.
+    default: break
     }
-  }
-
-  private mutating func value(of name: String, _ attached: String?) throws(UsageError) -> String {
-    if let attached { return attached }
-    guard let next = rest.popFirst() else { throw UsageError("the option '\(name)' needs a value") }
-    return next
   }
 
   private func path(_ value: String, of name: String) throws(UsageError) -> String {
@@ -196,19 +147,30 @@ struct Arguments {
 
   // MARK: Method, URL and items
 
-  private func request() throws(UsageError) -> RequestCommand {
+  /// Returns the request of a method, a URL and items.
+  ///
+  /// - Parameters:
+  ///   - words: The words after the command's name.
+  ///   - name: The command; `nil` if the command line does not name one.
+  /// - Returns: The request.
+  /// - Throws: ``UsageError`` if a word is missing or in the wrong place.
+  func request(_ words: [String], for name: CommandName?) throws(UsageError) -> RequestCommand {
     var command = command
-    var items = positionals[...]
+    var items = words[...]
+    var hasMethod = false
     if let first = items.first, let method = Self.method(first) {
       guard items.count > 1 else { throw UsageError("'\(first)' is a method, and the URL is missing") }
       if let other = command.method, other != method {
         throw UsageError("the method '\(first)' and the option for '\(other)' exclude each other")
       }
       command.method = method
+      hasMethod = true
       items.removeFirst()
     }
-    guard let url = items.popFirst() else { throw UsageError("the URL is missing; see martlet --help") }
-    command.url = try Self.absolute(url)
+    guard let url = items.popFirst() else {
+      throw UsageError("the URL is missing; see martlet \(name.map { "help \($0.rawValue)" } ?? "--help")")
+    }
+    command.url = try self.url(url, isFirst: name == nil && !hasMethod)
     var fields: [RequestCommand.Field] = []
     var parts: [Part] = []
     for item in items {
@@ -230,6 +192,23 @@ struct Arguments {
     try command.connecting.check()
     try command.identity.check()
     return command
+  }
+
+  /// Completes a URL of the command line.
+  ///
+  /// `isFirst` is whether the user may have meant a command or a method.
+  func url(_ word: String, isFirst: Bool = false) throws(UsageError) -> String {
+    do {
+      return try Address.absolute(word, base: base)
+    } catch {
+      guard isFirst else { throw error }
+      let methods = Self.methods.map { $0.lowercased() }
+      guard let guess = Suggestion.nearest(to: word, in: CommandName.allCases.map(\.rawValue) + methods) else {
+        throw error
+      }
+      let meant = CommandName(rawValue: guess).map { "martlet \($0.rawValue)" } ?? guess.uppercased()
+      throw UsageError("'\(word)' is neither a command nor a URL; did you mean \(meant)?")
+    }
   }
 
   /// Returns the content to send.
@@ -274,30 +253,13 @@ struct Arguments {
     formOption == "-f" ? "; curl's -f (--fail) is the exit code here, which is 4 or 5 for such statuses" : ""
   }
 
+  /// The methods that may be written in any case.
+  static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+
   /// The method named by a word: any word in capitals, or a common method in any case.
   private static func method(_ word: String) -> String? {
-    let common = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
-    if common.contains(word.uppercased()) { return word.uppercased() }
+    if methods.contains(word.uppercased()) { return word.uppercased() }
     let isName = word.utf8.allSatisfy { (65...90).contains($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     return isName && !word.isEmpty ? word : nil
-  }
-
-  /// Completes a URL: `:8080/x` is on this machine, and the scheme can be omitted.
-  static func absolute(_ text: String) throws(UsageError) -> String {
-    if text.isEmpty { throw UsageError("the URL is empty") }
-    if text.contains("://") { return text }
-    if let scheme = ["http", "https"].first(where: { text.lowercased().hasPrefix("\($0):/") }) {
-      let rest = text.dropFirst(scheme.count + 1).drop { $0 == "/" }
-      throw UsageError("'\(text)' has one slash after its scheme; write \(scheme)://\(rest)")
-    }
-    if text.hasPrefix(":") {
-      let rest = text.dropFirst()
-      return "http://localhost" + (rest.first?.isNumber == true ? ":" : "") + rest
-    }
-    let authority = text.prefix { !"/?#".contains($0) }
-    let host = (authority.split(separator: "@").last ?? "").lowercased()
-    let name = host.hasPrefix("[") ? String(host.prefix { $0 != "]" }) : String(host.prefix { $0 != ":" })
-    let isLocal = name == "localhost" || name.hasSuffix(".localhost") || name.hasPrefix("127.") || name == "[::1"
-    return (isLocal ? "http://" : "https://") + text
   }
 }

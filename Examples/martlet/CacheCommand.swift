@@ -12,16 +12,33 @@ enum CacheCommand: Equatable, Sendable {
 
   /// Reads the words after `cache`.
   static func parse(_ words: [String]) throws(UsageError) -> CacheCommand {
-    let usage = "usage: martlet cache ls DIR, martlet cache rm DIR URL…|--all, or martlet cache stat DIR"
-    guard words.count > 1 else { throw UsageError(usage) }
+    let actions = ["ls", "rm", "stat"]
+    guard let action = words.first else {
+      throw UsageError("'martlet cache' needs ls, rm or stat; see martlet help cache")
+    }
+    guard actions.contains(action) else { throw problem(action, actions, of: .cache) }
+    guard words.count > 1 else {
+      throw UsageError("'martlet cache \(action)' needs the cache's folder; see martlet help cache")
+    }
     let (directory, rest) = (words[1], Array(words.dropFirst(2)))
-    switch words[0] {
-    case "ls" where rest.isEmpty: return .list(directory: directory)
-    case "stat" where rest.isEmpty: return .count(directory: directory)
+    switch action {
     case "rm" where rest == ["--all"]: return .remove(directory: directory, urls: [])
     case "rm" where !rest.isEmpty && !rest.contains("--all"): return .remove(directory: directory, urls: rest)
-    default: throw UsageError(usage)
+    case "rm": throw UsageError("'martlet cache rm' needs either URLs or --all; see martlet help cache")
+    default: break
     }
+    if rest == ["--all"] { throw UsageError("--all is for 'martlet cache rm', not for 'martlet cache \(action)'") }
+    if let word = rest.first {
+      throw UsageError("'martlet cache \(action)' takes one folder, but got '\(word)' after it")
+    }
+    return action == "ls" ? .list(directory: directory) : .count(directory: directory)
+  }
+
+  /// The error for an unknown action of a command.
+  static func problem(_ action: String, _ actions: [String], of command: CommandName) -> UsageError {
+    let guess = Suggestion.nearest(to: action, in: actions).map { "did you mean \($0)?" }
+    let advice = guess ?? "see martlet help \(command.rawValue)"
+    return UsageError("'\(action)' is not an action of 'martlet \(command.rawValue)'; \(advice)")
   }
 
   private var directory: String {
@@ -34,7 +51,7 @@ enum CacheCommand: Equatable, Sendable {
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
-      errors.complain("'\(directory)' is no directory")
+      errors.complain("'\(directory)' is not a directory")
       return .usage
     }
     // There is no limit, because opening the cache must not remove anything.

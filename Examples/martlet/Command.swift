@@ -1,6 +1,6 @@
 /// The command of a command line.
 enum Command: Equatable, Sendable {
-  case help
+  case help(Help.Topic)
   case version
   case demo
   case doctor

@@ -1,12 +1,7 @@
 import Martlet
 
 extension Connecting {
-  /// The options with a value.
-  static let options: Set = [
-    "--transport", "--http", "--proxy", "--cacert", "--cert", "--key", "--resolve", "--unix-socket",
-  ]
-
-  /// Reads one of ``options``.
+  /// Reads an option with a value.
   mutating func read(_ name: String, _ value: String) throws(UsageError) {
     switch name {
     case "--transport":
@@ -31,10 +26,6 @@ extension Connecting {
 
   /// Rejects combinations of options that exclude each other.
   func check() throws(UsageError) {
-    if let proxy = isDirect ? "--no-proxy" : unixSocket.map({ _ in "--unix-socket" }), self.proxy != nil {
-      throw UsageError("--proxy and \(proxy) exclude each other")
-    }
-    if roots != nil && isInsecure { throw UsageError("--cacert and --insecure exclude each other") }
     if let key {
       guard let certificate else { throw UsageError("--key '\(key)' needs the --cert that it belongs to") }
       if certificate.isPKCS12 {

@@ -3,11 +3,6 @@ import Martlet
 
 /// `martlet download`: downloads files and resumes those of an earlier run.
 struct DownloadCommand: Equatable, Sendable {
-  static let usage = """
-    usage: martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
-           [--no-resume] and the options of a request that say how and as whom
-    """
-
   /// The complete URLs.
   var urls: [String]
   /// The file or the folder; `nil` means the current folder.
@@ -18,50 +13,29 @@ struct DownloadCommand: Equatable, Sendable {
   /// The connection and identity options.
   var template: RequestCommand
 
-  /// Reads the words after `download`.
-  static func parse(_ words: [String]) throws(UsageError) -> DownloadCommand {
-    var command = DownloadCommand(urls: [], template: RequestCommand(url: ""))
-    var passed: [String] = []
-    var rest = words[...]
-    func value(of name: String) throws(UsageError) -> String {
-      guard let value = rest.popFirst() else { throw UsageError("the option '\(name)' needs a value") }
-      return value
+  /// Reads the words after `download`, and the options.
+  init(_ words: [String], _ arguments: Arguments) throws(UsageError) {
+    var urls: [String] = []
+    for word in words { urls.append(try arguments.url(word)) }
+    guard let first = urls.first else { throw UsageError("'martlet download' needs a URL; see martlet help download") }
+    self.urls = urls
+    template = try arguments.request([first], for: .download)
+    if let method = template.method, method != "GET" {
+      throw UsageError("a download is a GET request, not \(method)")
     }
-    while let word = rest.popFirst() {
-      let name = String(word.prefix { $0 != "=" })
-      if name != word, ["--segments", "--sha256"].contains(name) {
-        rest = [name, String(word.dropFirst(name.count + 1))] + rest
-        continue
-      }
-      switch word {
-      case "--sha256": command.checksum = try value(of: word)
-      case "--no-resume": command.resumes = false
-      case "--resume": command.resumes = true
-      case "--segments": command.segments = try Arguments.count(try value(of: word), of: word, in: 1...16)
-      case _ where takesValue(word): passed += [word, try value(of: word)]
-      case _ where word.hasPrefix("-"): passed.append(word)
-      default: command.urls.append(try Arguments.absolute(word))
-      }
-    }
-    guard let first = command.urls.first else { throw UsageError(usage) }
-    guard case .request(let template) = try Arguments.parse([first] + passed) else { throw UsageError(usage) }
-    if template.content != .none { throw UsageError("a download sends no body") }
-    if let method = template.method, method != "GET" { throw UsageError("a download is a GET, and no \(method)") }
-    if template.har != nil { throw UsageError("'martlet download' has no --har") }
     if template.output == "-" { throw UsageError("a download is a file: 'martlet URL' writes to standard output") }
-    command.output = template.output
-    command.template = template
-    if command.urls.count > 1 {
-      if command.checksum != nil { throw UsageError("--sha256 is for one URL, and there are \(command.urls.count)") }
-      if let output = command.output, !isFolder(output) {
-        throw UsageError("-o must be a folder for several URLs, and '\(output)' is none")
+    output = template.output
+    checksum = arguments.own["--sha256"]
+    resumes = arguments.own["--no-resume"] == nil
+    if let value = arguments.own["--segments"] {
+      segments = try Arguments.count(value, of: "--segments", in: 1...16)
+    }
+    if urls.count > 1 {
+      if checksum != nil { throw UsageError("--sha256 is for one URL, and there are \(urls.count)") }
+      if let output, !Self.isFolder(output) {
+        throw UsageError("-o must be a folder for several URLs, and '\(output)' is not one")
       }
     }
-    return command
-  }
-
-  static func takesValue(_ word: String) -> Bool {
-    CurlOptions.takesValue(word)
   }
 
   private static func isFolder(_ path: String) -> Bool {
@@ -89,7 +63,7 @@ struct DownloadCommand: Equatable, Sendable {
     let bar = ProgressBar(line: LiveLine(output: errors), count: urls.count)
     let signals = Signals {
       bar.end()
-      errors.complain("interrupted; the same command goes on where it was")
+      errors.complain("interrupted; the same command resumes the download")
     }
     defer { signals.ignore() }
     do {

@@ -11,13 +11,17 @@ enum HARCommand: Equatable, Sendable {
 
   /// Reads the words after `har`.
   static func parse(_ words: [String], output: String?, explains: Bool) throws(UsageError) -> HARCommand {
-    let usage = UsageError("usage: martlet har show FILE [--explain], or martlet har page FILE [-o PAGE]")
-    guard words.count == 2 else { throw usage }
-    switch words[0] {
-    case "show" where output == nil: return .show(file: words[1], explains: explains)
-    case "page" where !explains: return .page(file: words[1], output: output == "-" ? nil : output)
-    default: throw usage
+    guard let action = words.first else { throw UsageError("'martlet har' needs show or page; see martlet help har") }
+    guard ["show", "page"].contains(action) else {
+      throw CacheCommand.problem(action, ["show", "page"], of: .har)
     }
+    guard words.count == 2 else { throw UsageError("'martlet har \(action)' needs one file; see martlet help har") }
+    if action == "show" {
+      if output != nil { throw UsageError("'martlet har show' has no -o; redirect its standard output") }
+      return .show(file: words[1], explains: explains)
+    }
+    if explains { throw UsageError("--explain is an option of 'martlet har show', not of 'martlet har page'") }
+    return .page(file: words[1], output: output == "-" ? nil : output)
   }
 
   private var file: String {

@@ -1,55 +1,107 @@
-/// The output of `--help`.
+/// The output of `--help` and `martlet help`, made from the tables of commands and options.
 enum Help {
-  static let text = #"""
-    martlet: sends an HTTP request and shows the response
+  /// The subject of a help text.
+  enum Topic: Equatable, Sendable {
+    case overview
+    case command(CommandName)
 
-    Usage:  martlet [METHOD] URL [ITEM...] [OPTION...]
-            martlet demo | doctor  a tour without a network; what loads here
-            martlet cache ls DIR | rm DIR URL...|--all | stat DIR
-            martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
-            martlet upload FILE URL [--field NAME] [--gzip] | load URL [--adaptive]
-            martlet sse URL | har show FILE [--explain] | har page FILE -o PAGE
+    /// Reads the words after `help`.
+    init(_ words: [String]) throws(UsageError) {
+      guard let word = words.first else {
+        self = .overview
+        return
+      }
+      if words.count > 1 { throw UsageError("'martlet help' takes one topic, but got '\(words[1])' after it") }
+      guard let name = CommandName(rawValue: word) else {
+        let topics = CommandName.allCases.map(\.rawValue)
+        let advice = Suggestion.nearest(to: word, in: topics).map { "did you mean martlet help \($0)?" }
+        throw UsageError("there is no help for '\(word)'; \(advice ?? "see martlet help")")
+      }
+      self = .command(name)
+    }
+  }
 
-    METHOD is GET, or POST if something is sent. ':8080/x' is on localhost; without
-    a scheme localhost and 127.* get http://, all other hosts https://.
+  /// The text of a topic, with lines of at most 80 columns.
+  static func text(_ topic: Topic) -> String {
+    switch topic {
+    case .overview: overview
+    case .command(let name): text(of: name.entry)
+    }
+  }
 
-    ITEM    name==text   query item                Header:text  header field
-            name=text    field of a JSON object    Header;      empty header field
-            name:=json   the same with any JSON    name@file    file of a form
-            name=@file, name:=@file  its value is in a file;  '\' escapes : = ; @
+  private static var overview: String {
+    var lines = ["martlet: send HTTP requests and show the responses", ""]
+    lines += ["Usage: martlet [METHOD] URL [ITEM...] [OPTION...]", "       martlet COMMAND [WORD...] [OPTION...]", ""]
+    lines.append("Commands")
+    lines += rows(CommandEntry.all.map { ($0.name.rawValue, $0.summary) })
+    let short = ["name==", "Name:t", "name=t", "name:=j", "user[", "name@"]
+    lines += ["", "Items"] + items.filter { line in short.contains { line.hasPrefix("  \($0)") } }
+    lines += ["", "Frequent options"]
+    let frequent = [
+      "--form", "--body", "--header", "--user", "--include", "--verbose", "--output", "--timeout",
+    ]
+    lines += rows(frequent.compactMap { OptionEntry.byName[$0] }.map { ($0.heading, $0.help) })
+    lines += [""] + exitCodes
+    lines += ["", "'martlet help request' lists all items and options of a request."]
+    return lines.joined(separator: "\n") + "\n"
+  }
 
-        --body TEXT|@FILE|-  send this instead of items; - is standard input
-        --ignore-stdin       else a redirected one is the body, but of GET and HEAD
-    -f, --form               send a form instead of JSON; --multipart: one of parts
-    curl's -X -H -d -F -I -A -e -m -x and --json mean what they mean there.
-        --timeout SECONDS    limit for everything together, such as 0.5
-        --retry N            up to N times (not POST);  --no-follow: no redirects
-    -u, --user NAME[:PASS]   answer with this password, or ask for one and keep it
-        --credentials FILE   here; --basic: send it at once; --digest: no other way
-        --bearer TOKEN|@FILE send this token
-    -b, --cookie NAME=VALUE  send this cookie; --no-cookies: send and keep none
-    -b, --cookies-txt FILE   read a cookies.txt; -c, --save-cookies FILE: write one
-        --cookie-jar FILE    keep cookies here, in a file of martlet's own
-    -i, --include            show status and header also in a pipe
-    -v, --verbose            show exchanges on standard error;  --explain: say why
-    -o, --output FILE|-      write the body to a file, but not that of an error
-        --cache DIR          keep responses here; --http 1.0|1.1|2: this version
-        --http2-prior-knowledge  HTTP/2 without TLS;  --har FILE: record exchanges
-        --proxy URL          http, https or socks5;  --no-proxy: no proxy at all
-        --cacert FILE        believe these roots (PEM) only; --insecure: anybody
-        --cert FILE[:PASS]   certificate to show: .p12, .pfx, or PEM and --key FILE
-        --resolve HOST[:PORT]:ADDRESS       --unix-socket PATH      connect there
-        --transport NAME     urlsession, curl or system;  --timing, -h, --version
+  private static func text(of entry: CommandEntry) -> String {
+    var lines = ["martlet \(entry.name.rawValue): \(entry.summary)", ""]
+    for (index, usage) in entry.usage.enumerated() {
+      lines.append((index == 0 ? "Usage: " : "       ") + "martlet \(usage)")
+    }
+    for note in entry.notes { lines += [""] + note }
+    for group in OptionEntry.Group.allCases {
+      let options = entry.name.options.filter { $0.group == group }
+      if options.isEmpty { continue }
+      lines += ["", group.rawValue] + rows(options.map { ($0.heading, $0.help) })
+    }
+    if !entry.examples.isEmpty { lines += ["", "Examples"] + entry.examples.map { "  martlet \($0)" } }
+    return lines.joined(separator: "\n") + "\n"
+  }
 
-    A terminal gets status, header and body, with JSON indented; a pipe gets the
-    bytes of the body. NO_COLOR turns colours off, MARTLET_LOG=headers a log on.
+  /// Two columns, the first one as wide as its longest entry.
+  static func rows(_ entries: [(String, String)]) -> [String] {
+    let width = entries.map(\.0.count).max() ?? 0
+    return entries.map { "  \($0.0)\(String(repeating: " ", count: width - $0.0.count))  \($0.1)" }
+  }
+}
 
-    Exit codes  0  status 2xx or 3xx        3  no usable response: refused, lost,
-                4  status 4xx                  unknown name, TLS, other status
-                5  status 5xx               6  timeout
-                2  wrong usage, not sent    1  output or demo failed   130  SIGINT
+// MARK: Paragraphs
 
-    Example     martlet PUT :8080/users/7 name=Ada admin:=true q==x Accept:text/csv
+extension Help {
+  static let target = [
+    "METHOD is a word in capitals. The default is GET, or POST with a body.",
+    "URL may omit its scheme: localhost and 127.* get http://, other hosts https://.",
+    "':8080/x' is on localhost. A path such as '/users' needs --base.",
+  ]
 
-    """#
+  static let items = [
+    "Items", "  name==text              query item", "  Name:text               header field",
+    "  Name;                   empty header field", "  name=text               field of a JSON object or form",
+    "  name:=json              JSON field with any JSON value",
+    "  user[name]=text         field of a nested object",
+    "  tags[]=text             element of an array",
+    "  name=@FILE              field with the text of a file",
+    "  name:=@FILE             field with the JSON of a file",
+    "  name@FILE               file of a multipart form",
+    "  A backslash escapes : = ; @ [ ] in a name.",
+  ]
+
+  static let output = [
+    "A terminal shows status, header and body, with JSON indented.",
+    "A pipe gets the bytes of the body.",
+    "Redirected standard input is the body, except of GET and HEAD.",
+    "NO_COLOR=1 disables colors. MARTLET_LOG=headers enables a log.",
+  ]
+
+  static let exitCodes =
+    ["Exit codes"]
+    + rows([
+      ("0", "status 2xx or 3xx"), ("1", "output or demo failed"), ("2", "wrong usage, nothing was sent"),
+      ("3", "no usable response"), ("4", "status 4xx"), ("5", "status 5xx"), ("6", "timeout"),
+      ("130", "interrupted (SIGINT)"),
+    ])
+
 }

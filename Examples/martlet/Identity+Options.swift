@@ -1,15 +1,7 @@
 import Martlet
 
 extension Identity {
-  /// The options with a value.
-  static let options: Set = [
-    "--user", "--bearer", "--credentials", "--cookie", "--cookie-jar", "--cookies-txt", "--save-cookies",
-  ]
-
-  /// The options without a value.
-  static let flags: Set = ["--basic", "--digest", "--no-cookies"]
-
-  /// Reads one of ``options``.
+  /// Reads an option with a value.
   mutating func read(_ name: String, _ value: String) throws(UsageError) {
     switch name {
     case "--user": user = try User(value)
@@ -35,27 +27,18 @@ extension Identity {
     }
   }
 
-  /// Reads one of ``flags``.
+  /// Reads an option without a value.
   mutating func read(flag: String) throws(UsageError) {
     switch flag {
     case "--no-cookies": hasNoCookies = true
     default:
-      guard scheme == nil else { throw UsageError("--basic and --digest exclude each other, and go once") }
       scheme = flag == "--basic" ? .basic : .digest
     }
   }
 
   /// Rejects combinations of options that exclude each other.
   func check() throws(UsageError) {
-    if user != nil && token != nil { throw UsageError("--user and --bearer exclude each other") }
     if let scheme, user == nil { throw UsageError("--\(scheme.rawValue) needs the --user that it is for") }
-    let kept = [
-      ("--cookie", !cookies.isEmpty), ("--cookie-jar", jar != nil), ("--cookies-txt", !cookieFiles.isEmpty),
-      ("--save-cookies", savedCookies != nil),
-    ]
-    if hasNoCookies, let option = kept.first(where: \.1)?.0 {
-      throw UsageError("--no-cookies and \(option) exclude each other")
-    }
   }
 
   private static func path(_ value: String, of name: String) throws(UsageError) -> String {

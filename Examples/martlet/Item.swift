@@ -16,7 +16,10 @@ enum Item: Equatable {
   static func parse(_ word: String) throws(UsageError) -> Item {
     let lower = word.lowercased()
     if lower.hasPrefix("http://") || lower.hasPrefix("https://") {
-      throw UsageError("'\(word)' is a second URL: give the method and one URL first, then the items")
+      throw UsageError("'\(Address.shown(word))' is a second URL: give the method and one URL first, then the items")
+    }
+    if word.hasPrefix("{"), JSONScanner.problem(in: word) == nil {
+      throw UsageError("a JSON document is in the place of an item; send it with --json or --body, or as name:=JSON")
     }
     var name = ""
     var rest = Substring(word)
@@ -32,11 +35,17 @@ enum Item: Equatable {
       name.append(character)
       rest = rest.dropFirst()
     }
-    throw UsageError("'\(word)' is none of name=text, name:=json, name@file, name==query, Header:value and Header;")
+    if Arguments.methods.contains(word) {
+      throw UsageError("the method '\(word)' is in the place of an item; write the method before the URL")
+    }
+    let forms = "name=text, name:=json, name@file, name==query, Header:value and Header;"
+    let options = OptionEntry.byName.keys.map { String($0.dropFirst(2)) }
+    let guess = Suggestion.nearest(to: word, in: options).map { "; did you mean --\($0)?" }
+    throw UsageError("'\(word)' is none of \(forms)\(guess ?? "")")
   }
 
   private static func item(named name: String, _ rest: Substring, _ word: String) throws(UsageError) -> Item {
-    if name.isEmpty { throw UsageError("'\(word)' has no name before its separator") }
+    if name.isEmpty { throw UsageError("'\(word)' has no name before its separator; write name=text without spaces") }
     if rest.hasPrefix("=@") || rest.hasPrefix(":=@") { return .field(try field(named: name, rest)) }
     if rest.hasPrefix(":=") { return .field(.init(name: name, value: .json(try json(rest.dropFirst(2), name)))) }
     if rest.hasPrefix("==") { return .query(name: name, value: String(rest.dropFirst(2))) }
@@ -47,7 +56,10 @@ enum Item: Equatable {
     }
     if rest.hasPrefix(";") { return .header(name: name, value: "") }
     let trimmed = value.drop { $0 == " " }
-    if trimmed.isEmpty { throw UsageError("the header '\(word)' has no value; '\(name);' sends an empty one") }
+    if trimmed.isEmpty {
+      throw UsageError(
+        "the header '\(word)' has no value; write '\(name):value' without a space, or '\(name);' for an empty one")
+    }
     return .header(name: name, value: String(trimmed))
   }
 
@@ -60,7 +72,7 @@ enum Item: Equatable {
 
   private static func json(_ text: Substring, _ name: String) throws(UsageError) -> String {
     if let problem = JSONScanner.problem(in: String(text)) {
-      throw UsageError("the value of '\(name):=' is not JSON: \(problem)")
+      throw UsageError("the value of '\(name):=' is not JSON: \(problem); '\(name)=…' sends a text")
     }
     return String(text)
   }

@@ -4,14 +4,6 @@ import MartletBase
 
 /// `martlet load`: sends a request many times, and shows the behavior of the server and the client's limits.
 struct LoadCommand: Equatable, Sendable {
-  static let usage = """
-    usage: martlet load URL [--count N] [--at-a-time N | --arrivals N]
-           [--adaptive] [--rate N] [--hedge MS] [--breaker N] [--deadline SECONDS]
-           and the options of a request that say how and as whom
-    --arrivals begins N requests per second, whatever becomes of them; --rate
-    sends no more than N per second
-    """
-
   /// The number of requests, and the number of callers that send them.
   var count = 200
   var callers = 50
@@ -26,43 +18,26 @@ struct LoadCommand: Equatable, Sendable {
   /// The request, and the connection and identity options.
   var template: RequestCommand
 
-  /// Reads the words after `load`.
-  static func parse(_ words: [String]) throws(UsageError) -> LoadCommand {
-    var command = LoadCommand(template: RequestCommand(url: ""))
-    var passed: [String] = []
-    var rest = words[...]
-    func value(of name: String) throws(UsageError) -> String {
-      guard let value = rest.popFirst() else { throw UsageError("the option '\(name)' needs a value") }
-      return value
-    }
-    func count(of name: String, upTo most: Int) throws(UsageError) -> Int {
-      try Arguments.count(try value(of: name), of: name, in: 1...most)
-    }
-    func number(of name: String) throws(UsageError) -> Double {
-      try Arguments.number(try value(of: name), of: name, in: 0.001...1e6)
-    }
-    while let word = rest.popFirst() {
-      switch word {
-      case "--count": command.count = try count(of: word, upTo: 1_000_000)
-      case "--at-a-time": command.callers = try count(of: word, upTo: 1_000)
-      case "--arrivals": command.arrivals = try number(of: word)
-      case "--adaptive": command.isAdaptive = true
-      case "--rate": command.rate = try number(of: word)
-      case "--hedge": command.hedge = try count(of: word, upTo: 60_000)
-      case "--breaker": command.breaker = try count(of: word, upTo: 1_000)
-      case "--deadline": command.deadline = try number(of: word)
-      case _ where DownloadCommand.takesValue(word): passed += [word, try value(of: word)]
-      default: passed.append(word)
-      }
-    }
-    guard case .request(let template) = try Arguments.parse(passed), !template.url.isEmpty else {
-      throw UsageError(usage)
-    }
+  /// Reads the words after `load`, and the options.
+  init(_ words: [String], _ arguments: Arguments) throws(UsageError) {
+    template = try arguments.request(words, for: .load)
     if template.content != .none { throw UsageError("'martlet load' sends no body") }
-    if template.har != nil { throw UsageError("'martlet load' has no --har") }
-    if template.output != nil { throw UsageError("'martlet load' has no -o") }
-    command.template = template
-    return command
+    func count(_ name: String, upTo most: Int) throws(UsageError) -> Int? {
+      guard let value = arguments.own[name] else { return nil }
+      return try Arguments.count(value, of: name, in: 1...most)
+    }
+    func number(_ name: String) throws(UsageError) -> Double? {
+      guard let value = arguments.own[name] else { return nil }
+      return try Arguments.number(value, of: name, in: 0.001...1e6)
+    }
+    self.count = try count("--count", upTo: 1_000_000) ?? self.count
+    callers = try count("--at-a-time", upTo: 1_000) ?? callers
+    arrivals = try number("--arrivals")
+    isAdaptive = arguments.own["--adaptive"] != nil
+    rate = try number("--rate")
+    hedge = try count("--hedge", upTo: 60_000)
+    breaker = try count("--breaker", upTo: 1_000)
+    deadline = try number("--deadline")
   }
 
   /// The options of each request.

@@ -25,7 +25,7 @@ struct RequestCommand: Equatable, Sendable {
       // A JSON parser may ignore a byte order mark, and a sender must not add one (RFC 8259 §8.1).
       if isJSON, data.starts(with: [0xEF, 0xBB, 0xBF]) { data = Data(data.dropFirst(3)) }
       guard let text = String(validating: data, as: UTF8.self) else {
-        throw UsageError("the file of \(item) is no text in UTF-8; '\(name)@\(path)' sends it as it is")
+        throw UsageError("the file of \(item) is not text in UTF-8; '\(name)@\(path)' sends it as it is")
       }
       if isJSON, let problem = JSONScanner.problem(in: text) {
         throw UsageError("the file of \(item) is not JSON: \(problem)")
@@ -129,7 +129,7 @@ struct RequestCommand: Equatable, Sendable {
     defer { if let end = input.end { timeout = max(ContinuousClock.now.duration(to: end), .milliseconds(1)) } }
     var isRead = false
     func read() throws(UsageError) -> Data {
-      if isRead { throw UsageError("standard input is asked for twice, and can be read once: use a file") }
+      if isRead { throw UsageError("standard input can be read once, but two options read it; use a file") }
       isRead = true
       return try input.read(errors)
     }

@@ -19,8 +19,9 @@ enum Tool {
     signal(SIGPIPE, SIG_IGN)
     Signals.letQuit()
     do {
-      switch try Arguments.parse(ProgramArguments.read()) {
-      case .help: return print(Help.text, output)
+      switch try Arguments.parse(ProgramArguments.read())
+      {
+      case .help(let topic): return print(Help.text(topic), output)
       case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)
       case .doctor: return print("martlet \(HTTPClient.Configuration.version)\n\(HTTPClient().diagnostics)\n", output)
       case .demo: return await Demo(output: output).run()

@@ -3,11 +3,6 @@ import Martlet
 
 /// `martlet upload`: uploads a file to a URL, directly or in a form.
 struct UploadCommand: Equatable, Sendable {
-  static let usage = """
-    usage: martlet upload FILE URL [--field NAME] [--gzip] and the options of a request
-           that say how and as whom; PUT, or POST with a form, or the method of -X
-    """
-
   var file: String
   /// The name of the form field; `nil` for an upload without a form.
   var field: String?
@@ -15,36 +10,18 @@ struct UploadCommand: Equatable, Sendable {
   /// The URL, and the connection and identity options.
   var template: RequestCommand
 
-  /// Reads the words after `upload`.
-  static func parse(_ words: [String]) throws(UsageError) -> UploadCommand {
-    var places: [String] = []
-    var passed: [String] = []
-    var command = UploadCommand(file: "", template: RequestCommand(url: ""))
-    var rest = words[...]
-    func value(of name: String) throws(UsageError) -> String {
-      guard let value = rest.popFirst() else { throw UsageError("the option '\(name)' needs a value") }
-      return value
+  /// Reads the words after `upload`, and the options.
+  init(_ words: [String], _ arguments: Arguments) throws(UsageError) {
+    guard words.count == 2 else {
+      throw UsageError("'martlet upload' needs a file and a URL, not \(words.count) words; see martlet help upload")
     }
-    while let word = rest.popFirst() {
-      switch word {
-      case "--field": command.field = try value(of: word)
-      case "--gzip": command.isGzipped = true
-      case _ where word.hasPrefix("--field="): command.field = String(word.dropFirst("--field=".count))
-      case _ where DownloadCommand.takesValue(word): passed += [word, try value(of: word)]
-      case _ where word.hasPrefix("-") && word != "-": passed.append(word)
-      default: places.append(word)
-      }
+    file = words[0]
+    if Address.isURL(file), file.contains("://"), !Address.isURL(words[1]) {
+      throw UsageError("the URL is in the place of the file; write martlet upload FILE URL")
     }
-    guard places.count == 2 else { throw UsageError(usage) }
-    command.file = places[0]
-    guard case .request(let template) = try Arguments.parse([try Arguments.absolute(places[1])] + passed) else {
-      throw UsageError(usage)
-    }
-    if template.content != .none { throw UsageError("an upload sends the file and no other body") }
-    if template.har != nil { throw UsageError("'martlet upload' has no --har") }
-    if template.output != nil { throw UsageError("an upload shows the response on standard output, and has no -o") }
-    command.template = template
-    return command
+    field = arguments.own["--field"]
+    isGzipped = arguments.own["--gzip"] != nil
+    template = try arguments.request([try arguments.url(words[1])], for: .upload)
   }
 
   private var request: HTTPRequest {

@@ -15,8 +15,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (["--help"], Command.help), (["-h"], .help), (["--version"], .version), (["demo"], .demo),
-    (["--version", "--help"], .help), (["GET", "--help"], .help),
+    (["--help"], Command.help(.overview)), (["-h"], .help(.overview)), (["--version"], .version), (["demo"], .demo),
+    (["--version", "--help"], .help(.overview)), (["GET", "--help"], .help(.command(.request))),
+    (["help"], .help(.overview)), (["help", "download"], .help(.command(.download))),
+    (["download", "--help"], .help(.command(.download))), (["-v", "download", "-h"], .help(.command(.download))),
   ])
   func `parses commands without a request`(arguments: [String], command: Command) throws {
     #expect(try Arguments.parse(arguments) == command)
@@ -33,27 +35,6 @@ import Testing
     guard case .request(let command) = try Arguments.parse(arguments) else { return }
     #expect(command.request.method.rawValue == method)
     #expect(command.url == "http://a.test")
-  }
-
-  @Test(arguments: [
-    (":8080/x", "http://localhost:8080/x"), (":/x", "http://localhost/x"), (":", "http://localhost"),
-    ("localhost/x", "http://localhost/x"), ("LOCALHOST:1", "http://LOCALHOST:1"), ("127.0.0.1:9", "http://127.0.0.1:9"),
-    ("api.localhost", "http://api.localhost"), ("[::1]:80/", "http://[::1]:80/"), ("a.test", "https://a.test"),
-    ("a.test:8080/x?y", "https://a.test:8080/x?y"), ("localhost.evil.test", "https://localhost.evil.test"),
-    ("127.evil@a.test", "https://127.evil@a.test"), ("u@localhost", "http://u@localhost"),
-    ("http://a.test", "http://a.test"), ("ftp://a.test", "ftp://a.test"),
-  ])
-  func `completes URLs`(text: String, url: String) throws {
-    #expect(try Arguments.absolute(text) == url)
-  }
-
-  @Test(arguments: [
-    ("http:/a.test/x", "http://a.test/x"), ("https:/a.test", "https://a.test"), ("HTTP:/a", "http://a"),
-  ])
-  func `the error for a URL with one slash after its scheme suggests two`(text: String, cure: String) throws {
-    let error = #expect(throws: UsageError.self) { try Arguments.absolute(text) }
-
-    #expect(error?.description == "'\(text)' has one slash after its scheme; write \(cure)")
   }
 
   @Test(arguments: [

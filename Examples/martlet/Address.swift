@@ -1,0 +1,121 @@
+/// Completes and checks the URLs of the command line.
+///
+/// A word without scheme counts as a URL only if its host contains a dot, has a port, or is `localhost`, so a misspelt
+/// command never becomes the name of a host.
+enum Address {
+  /// Completes a URL: `:8080/x` is on this machine, and the scheme can be omitted.
+  ///
+  /// - Parameters:
+  ///   - text: The word of the command line.
+  ///   - base: The URL that a path such as `/users` is appended to.
+  /// - Returns: The whole URL.
+  /// - Throws: ``UsageError`` with the cure if the word is not a URL.
+  static func absolute(_ text: String, base: String? = nil) throws(UsageError) -> String {
+    if text.isEmpty { throw UsageError("the URL is empty") }
+    if let range = text.firstRange(of: "://"), text[..<range.lowerBound].allSatisfy(isSchemeCharacter) {
+      let scheme = text[..<range.lowerBound].lowercased()
+      if scheme == "http" || scheme == "https" { return text }
+      throw schemeProblem(scheme)
+    }
+    if let scheme = ["http", "https"].first(where: { text.lowercased().hasPrefix("\($0):/") }) {
+      let rest = text.dropFirst(scheme.count + 1).drop { $0 == "/" }
+      throw UsageError("'\(shown(text))' has one slash after its scheme; write \(scheme)://\(shown(String(rest)))")
+    }
+    if text.hasPrefix("/") {
+      guard let base else {
+        throw UsageError("'\(shown(text))' is a path, and no base URL is set; add --base URL or write the whole URL")
+      }
+      return try joined(base, text)
+    }
+    if text.hasPrefix(":"), let rest = localPath(text) { return "http://localhost\(rest)" }
+    guard let host = host(of: text) else { throw problem(text) }
+    let isLocal = host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "[::1]"
+    return (isLocal ? "http://" : "https://") + text
+  }
+
+  /// Whether a word is a URL, or a path for a base URL.
+  static func isURL(_ text: String) -> Bool { (try? absolute(text, base: "http://localhost")) != nil }
+
+  /// The rest of `:8080/x` or `:/x` after `localhost`.
+  private static func localPath(_ text: String) -> String? {
+    let rest = text.dropFirst()
+    if rest.isEmpty { return "" }
+    if rest.first?.isNumber == true { return ":" + rest }
+    return "/?#".contains(rest.first ?? " ") ? String(rest) : nil
+  }
+
+  private static func joined(_ base: String, _ path: String) throws(UsageError) -> String {
+    if base.hasPrefix("/") { throw UsageError("--base '\(base)' is a path; the base is a whole URL") }
+    let base = try absolute(base)
+    return (base.hasSuffix("/") ? String(base.dropLast()) : base) + path
+  }
+
+  /// The host of a URL without scheme in lower case, or `nil` if the word is not one.
+  private static func host(of text: String) -> String? {
+    let authority = text.prefix { !"/?#".contains($0) }
+    let user = authority.lastIndex(of: "@").map { authority[..<$0] } ?? ""
+    // The item `name=@FILE` is not a user and a host.
+    if user.contains("=") { return nil }
+    let place = user.isEmpty ? authority : authority.dropFirst(user.count + 1)
+    if place.hasPrefix("[") {
+      let address = place.dropFirst().prefix { $0.isHexDigit || ":.%".contains($0) }
+      return place.dropFirst(address.count + 1).hasPrefix("]") && address.contains(":") ? "[\(address)]" : nil
+    }
+    let parts = place.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = (parts.first ?? "").lowercased()
+    let hasPort = parts.count == 2 && !parts[1].isEmpty && parts[1].utf8.allSatisfy { (0x30...0x39).contains($0) }
+    guard !name.isEmpty, name.allSatisfy(isHostCharacter), parts.count == 1 || hasPort else { return nil }
+    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    let hasDot = labels.count > 1 && labels.dropLast().allSatisfy { !$0.isEmpty }
+    return hasDot || hasPort || name == "localhost" ? name : nil
+  }
+
+  private static func isHostCharacter(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || "-._%".contains(character)
+  }
+
+  private static func isSchemeCharacter(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || "+-.".contains(character)
+  }
+
+  // MARK: Errors
+
+  private static func schemeProblem(_ scheme: String) -> UsageError {
+    if scheme.isEmpty { return UsageError("the URL has no scheme before '://'; write http:// or https://") }
+    let known = ["ftp", "ftps", "file", "ws", "wss", "ldap", "sftp", "mailto", "data"]
+    guard !known.contains(scheme), let guess = Suggestion.nearest(to: scheme, in: ["http", "https"]) else {
+      return UsageError("the scheme '\(shown(scheme))' is not supported; use http or https")
+    }
+    return UsageError("unknown scheme '\(shown(scheme))'; did you mean \(guess)://?")
+  }
+
+  /// The error for a word in the place of the URL; names the kind of the word, and shows no value of a field.
+  static func problem(_ text: String) -> UsageError {
+    let place = "in the place of the URL; write the URL first"
+    if let first = text.first, first == "{" || first == "[", text.count > 1 {
+      return UsageError("a JSON document is \(place), and send the document with --json or --body")
+    }
+    let host = text.prefix { !"/?#".contains($0) }
+    if let index = host.firstIndex(where: { ":=".contains($0) }), index > text.startIndex,
+      !host[index...].dropFirst().contains("@") || host[index] == "="
+    {
+      let name = shown(String(text[..<index]))
+      let rest = text[index...]
+      let isHeader = rest.hasPrefix(":") && !rest.hasPrefix(":=")
+      let mark = isHeader ? ":" : rest.hasPrefix(":=") ? ":=" : rest.hasPrefix("==") ? "==" : "="
+      return UsageError("the \(isHeader ? "header field" : "item") '\(name)\(mark)…' is \(place)")
+    }
+    if text.contains("/"), !host.hasPrefix(".") {
+      return UsageError("'\(shown(text))' has a host without dot or port; write http://\(shown(text))")
+    }
+    return UsageError(
+      "'\(shown(text))' is not a URL; a URL has a scheme, a dot or a port, such as http://\(shown(text)) or :8080")
+  }
+
+  /// A word for an error: short, and without credentials and query.
+  static func shown(_ text: String) -> String {
+    let place = text.prefix { !"?#".contains($0) }
+    let visible = place.lastIndex(of: "@").map { "…\(place[$0...])" } ?? String(place)
+    return visible.count > 80 ? "\(visible.prefix(80))…" : visible
+  }
+}

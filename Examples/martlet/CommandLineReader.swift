@@ -1,0 +1,96 @@
+/// An option as given by the user.
+struct GivenOption: Sendable {
+  let option: OptionEntry
+  /// The name as written.
+  let spelling: String
+  /// The value; empty for an option without one.
+  let value: String
+}
+
+/// Splits a command line into options and other words, with the table of options.
+///
+/// All commands share the names of options, so the command may stand after options.
+struct CommandLineReader {
+  /// The options in their order.
+  private(set) var options: [GivenOption] = []
+  /// The other words: a command, a method, a URL, items.
+  private(set) var words: [String] = []
+  private var rest: ArraySlice<String>
+
+  /// Reads the program's arguments without its name.
+  init(_ arguments: [String]) throws(UsageError) {
+    rest = arguments[...]
+    while let argument = rest.popFirst() {
+      if argument == "--" {
+        words += rest
+        rest = []
+      } else if argument.hasPrefix("--") {
+        try readLongOption(argument)
+      } else if argument.hasPrefix("-"), argument != "-" {
+        try readLetters(argument)
+      } else {
+        words.append(argument)
+      }
+    }
+  }
+
+  /// Whether the user has given an option.
+  func contains(_ name: String) -> Bool { options.contains { $0.option.name == name } }
+
+  private mutating func readLongOption(_ argument: String) throws(UsageError) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    guard let option = OptionEntry.byName[name] else { throw CurlOptions.problem(name) }
+    let attached = parts.count > 1 ? String(parts[1]) : nil
+    if !option.takesValue, let attached {
+      throw UsageError("the option '\(name)' takes no value, but got '\(attached)'")
+    }
+    try add(option, name, attached)
+  }
+
+  /// Reads `-v`, `-iv` and `-o file`.
+  private mutating func readLetters(_ argument: String) throws(UsageError) {
+    for (index, letter) in argument.dropFirst().enumerated() {
+      guard let option = OptionEntry.byLetter[letter] else { throw CurlOptions.problem("-\(letter)", in: argument) }
+      let attached = argument.dropFirst(index + 2)
+      try add(option, "-\(letter)", option.takesValue && !attached.isEmpty ? String(attached) : nil)
+      if option.takesValue { return }
+    }
+  }
+
+  private mutating func add(_ option: OptionEntry, _ spelling: String, _ attached: String?) throws(UsageError) {
+    var value = attached ?? ""
+    if option.takesValue, attached == nil {
+      guard let next = rest.popFirst() else { throw UsageError("the option '\(spelling)' needs a value") }
+      value = next
+    }
+    if option.name == "--url" { words.append(value) }
+    options.append(GivenOption(option: option, spelling: spelling, value: value))
+  }
+}
+
+// MARK: Checks
+
+extension CommandLineReader {
+  /// Rejects options of other commands, and options that exclude each other.
+  func check(for command: CommandName) throws(UsageError) {
+    for given in options where !given.option.commands.contains(command) {
+      throw Self.foreign(given, command)
+    }
+    for (index, given) in options.enumerated() {
+      if let other = options[..<index].first(where: { Self.exclude($0.option, given.option) }) {
+        throw UsageError("\(other.spelling) and \(given.spelling) exclude each other")
+      }
+    }
+  }
+
+  private static func exclude(_ one: OptionEntry, _ other: OptionEntry) -> Bool {
+    one.conflicts.contains(other.name) || other.conflicts.contains(one.name)
+  }
+
+  private static func foreign(_ given: GivenOption, _ command: CommandName) -> UsageError {
+    let owners = CommandName.allCases.filter { given.option.commands.contains($0) }
+    let names = owners.prefix(2).map { "'martlet \($0.rawValue)'" }.joined(separator: " and ")
+    return UsageError("'\(given.spelling)' is an option of \(names), not of 'martlet \(command.rawValue)'")
+  }
+}
