@@ -69,6 +69,7 @@ struct Arguments {
     case "--body": body = Self.content(value)
     // The maximum is 30 years, which any clock can add.
     case "--timeout": command.timeout = .seconds(try Self.number(value, of: spelling, in: 0.001...1e9))
+    case "--connect-timeout": command.connectTimeout = .seconds(try Self.number(value, of: spelling, in: 0.001...1e9))
     case "--retry": command.retries = try Self.count(value, of: name, in: 0...1000)
     case "--cache": command.cache = try path(value, of: spelling)
     case "--har": command.har = try path(value, of: spelling)
@@ -83,6 +84,11 @@ struct Arguments {
     case "--user-agent": command.headers.append(value, for: "User-Agent")
     case "--referer": command.headers.append(value, for: "Referer")
     case "--base": base = value
+    case "--print": command.shownParts = try ShownParts(value)
+    case "--write-out":
+      // A later option replaces an earlier one.
+      command.writeOutFile = value.hasPrefix("@") ? try path(String(value.dropFirst()), of: spelling) : nil
+      command.writeOut = command.writeOutFile == nil ? try WriteOut(value) : nil
     case "--json":
       isJSON = true
       data.append(try PostedData(name, value))
@@ -108,6 +114,7 @@ struct Arguments {
     case "--explain": command.explains = true
     case "--include": command.includesHead = true
     case "--timing": command.showsTiming = true
+    case "--offline": command.isOffline = true
     case "--no-proxy": command.connecting.isDirect = true
     case "--http1.0", "--http1.1", "--http2": try command.connecting.read("--http", String(name.dropFirst(6)))
     case "--http2-prior-knowledge": command.connecting.version = .http2PriorKnowledge

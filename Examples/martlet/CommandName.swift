@@ -26,7 +26,7 @@ struct CommandEntry: Sendable {
     CommandEntry(
       name: .request, summary: "send a request and show the response",
       usage: ["[METHOD] URL [ITEM...] [OPTION...]", "request [METHOD] URL [ITEM...] [OPTION...]"], takesURLs: true,
-      notes: [Help.target, Help.items, Help.output],
+      notes: [Help.target, Help.items, Help.output, Help.parts],
       examples: [
         "api.example.com/users page==2 Accept:application/json", "PUT :8080/users/7 name=Ada admin:=true",
         "POST :8080/users user[name]=Ada tags[]=a tags[]=b",
@@ -61,8 +61,8 @@ struct CommandEntry: Sendable {
     CommandEntry(name: .demo, summary: "run a tour against an embedded server", usage: ["demo"]),
     CommandEntry(name: .doctor, summary: "print the libraries and limits of the system", usage: ["doctor"]),
     CommandEntry(
-      name: .help, summary: "print the help of a command", usage: ["help [COMMAND]"],
-      words: CommandName.allCases.map(\.rawValue)),
+      name: .help, summary: "print the help of a command", usage: ["help [COMMAND|write-out]"],
+      words: CommandName.allCases.map(\.rawValue) + HelpTopic.allCases.map(\.rawValue)),
   ]
 }
 
@@ -72,4 +72,9 @@ extension CommandName {
 
   /// The options of the command, in the order of the table.
   var options: [OptionEntry] { OptionEntry.all.filter { $0.commands.contains(self) } }
+}
+
+/// A topic of `martlet help` that is not a command.
+enum HelpTopic: String, CaseIterable, Sendable {
+  case writeOut = "write-out"
 }

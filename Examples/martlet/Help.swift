@@ -4,6 +4,7 @@ enum Help {
   enum Topic: Equatable, Sendable {
     case overview
     case command(CommandName)
+    case topic(HelpTopic)
 
     /// Reads the words after `help`.
     init(_ words: [String]) throws(UsageError) {
@@ -12,12 +13,15 @@ enum Help {
         return
       }
       if words.count > 1 { throw UsageError("'martlet help' takes one topic, but got '\(words[1])' after it") }
-      guard let name = CommandName(rawValue: word) else {
-        let topics = CommandName.allCases.map(\.rawValue)
+      if let name = CommandName(rawValue: word) {
+        self = .command(name)
+      } else if let topic = HelpTopic(rawValue: word) {
+        self = .topic(topic)
+      } else {
+        let topics = CommandName.allCases.map(\.rawValue) + HelpTopic.allCases.map(\.rawValue)
         let advice = Suggestion.nearest(to: word, in: topics).map { "did you mean martlet help \($0)?" }
         throw UsageError("there is no help for '\(word)'; \(advice ?? "see martlet help")")
       }
-      self = .command(name)
     }
   }
 
@@ -26,6 +30,7 @@ enum Help {
     switch topic {
     case .overview: overview
     case .command(let name): text(of: name.entry)
+    case .topic(.writeOut): writeOut
     }
   }
 
@@ -38,7 +43,7 @@ enum Help {
     lines += ["", "Items"] + items.filter { line in short.contains { line.hasPrefix("  \($0)") } }
     lines += ["", "Frequent options"]
     let frequent = [
-      "--form", "--body", "--header", "--user", "--include", "--verbose", "--output", "--timeout",
+      "--form", "--body", "--header", "--user", "--include", "--verbose", "--output", "--timeout", "--offline",
     ]
     lines += rows(frequent.compactMap { OptionEntry.byName[$0] }.map { ($0.heading, $0.help) })
     lines += [""] + exitCodes
@@ -96,6 +101,13 @@ extension Help {
     "NO_COLOR=1 disables colors. MARTLET_LOG=headers enables a log.",
   ]
 
+  static let parts =
+    ["Parts of --print"]
+    + rows([
+      ("H", "head of the request"), ("B", "body of the request"), ("h", "head of the response"),
+      ("b", "body of the response"), ("m", "phases of the request, as of --timing"),
+    ])
+
   static let exitCodes =
     ["Exit codes"]
     + rows([
@@ -104,4 +116,18 @@ extension Help {
       ("130", "interrupted (SIGINT)"),
     ])
 
+  private static var writeOut: String {
+    var lines = [
+      "--write-out prints FORMAT to standard output after the transfer, as in curl.",
+      "FORMAT may be @FILE, or @- for standard input.", "",
+      "  \\n \\r \\t          line end, carriage return, tab",
+      "  %%                percent sign",
+      "  %header{NAME}     field of the response",
+      "  %{stderr}         continue on standard error",
+      "  %{stdout}         continue on standard output", "", "Variables",
+    ]
+    lines += rows(WriteOut.Variable.allCases.map { ("%{\($0.rawValue)}", $0.help) })
+    lines += ["", "Example", "  martlet URL -o file -w '%{http_code} %{time_total}\\n'"]
+    return lines.joined(separator: "\n") + "\n"
+  }
 }

@@ -76,6 +76,15 @@ extension OptionEntry {
       [.request, .download, .har], isConfigurable: false),
     OptionEntry("--include", short: "i", .output, "show the response head even in a pipe", [.request]),
     OptionEntry("--verbose", short: "v", .output, "show all exchanges on standard error", sending),
+    OptionEntry(
+      "--print", short: "p", value: .text("WHAT"), .output, "print only these parts: any of H, B, h, b, m", [.request],
+      conflicts: ["--include"]),
+    OptionEntry(
+      "--offline", .output, "print the request and send nothing", [.request],
+      conflicts: ["--output", "--write-out", "--timing", "--har", "--include"], isConfigurable: false),
+    OptionEntry(
+      "--write-out", short: "w", value: .file("FORMAT"), .output, "print a line about the transfer, as in curl",
+      [.request]),
     OptionEntry("--timing", .output, "show the phases of the request", [.request]),
     OptionEntry("--explain", .output, "show the reasons for decisions", [.request, .har]),
     OptionEntry(
@@ -86,6 +95,7 @@ extension OptionEntry {
     OptionEntry(
       "--timeout", short: "m", also: ["--max-time"], value: .text("SECONDS"), .time,
       "limit the whole request, such as 0.5", sending),
+    OptionEntry("--connect-timeout", value: .text("SECONDS"), .time, "limit the connection phase", sending),
     OptionEntry("--retry", value: .text("N"), .time, "retry up to N times, except a POST", sending),
     OptionEntry(
       "--cache", value: .folder("DIR"), .time, "store responses in a folder and reuse them",

@@ -61,6 +61,8 @@ struct RequestCommand: Equatable, Sendable {
   var content = Content.none
   var ignoresInput = false
   var timeout: Duration?
+  /// The limit for the name lookup, the connection and the TLS handshake.
+  var connectTimeout: Duration?
   var retries = 0
   var followsRedirects = true
   var isVerbose = false
@@ -73,6 +75,13 @@ struct RequestCommand: Equatable, Sendable {
   /// The directory of the cache.
   var cache: String?
   var showsTiming = false
+  /// The parts of `--print`; `nil` means the usual ones.
+  var shownParts: ShownParts?
+  /// Whether the request is printed and not sent.
+  var isOffline = false
+  var writeOut: WriteOut?
+  /// The file that contains the format of `--write-out`; `-` is standard input.
+  var writeOutFile: String?
   var connecting = Connecting()
   var identity = Identity()
 
@@ -92,7 +101,9 @@ struct RequestCommand: Equatable, Sendable {
       // With a total limit, the user accepts waiting that long, even for a silent server.
       options = options.timeout(TimeoutPolicy(idle: nil, total: timeout))
     }
-    if retries > 0 { options = options.retry(.backoff(attempts: retries + 1)) }
+    if let connectTimeout { options = options.timeout(connect: connectTimeout) }
+    // A request that is not sent fails once.
+    if retries > 0, !isOffline { options = options.retry(.backoff(attempts: retries + 1)) }
     if explains { options = options.explains() }
     if !followsRedirects { options = options.redirects(.off) }
     if let version = connecting.version { options = options.httpVersion(version) }
@@ -118,7 +129,7 @@ struct RequestCommand: Equatable, Sendable {
   /// The methods that do not use standard input as their body when they are given explicitly.
   private static let bodiless: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"]
 
-  /// Reads standard input and the files of `-d` and of fields.
+  /// Reads standard input and the files of `-d`, `--write-out` and fields.
   ///
   /// Without other content, standard input becomes the body if it is redirected and not empty. It is ignored with
   /// `--ignore-stdin` and for an explicit GET, HEAD, DELETE, OPTIONS or TRACE. With other content, it must be empty.
@@ -133,7 +144,11 @@ struct RequestCommand: Equatable, Sendable {
       isRead = true
       return try input.read(errors)
     }
-    let maySend = !ignoresInput && !Self.bodiless.contains(method ?? "")
+    if let path = writeOutFile {
+      let data = try path == "-" ? read() : Identity.contents(of: path, for: "--write-out")
+      writeOut = try WriteOut(String(decoding: data, as: UTF8.self))
+    }
+    let maySend = !ignoresInput && !isRead && !Self.bodiless.contains(method ?? "")
     let isTyped = headers.contains("Content-Type")
     // After more input, a JSON document may turn out to be JSON Lines.
     func isUndecided(_ data: Data) -> Bool { !isTyped && Self.contentType(of: data) == "application/json" }

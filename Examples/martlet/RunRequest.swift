@@ -13,22 +13,50 @@ struct RunRequest: Sendable {
   /// The opened file of `-o`.
   let file: OutputFile?
 
+  private let keeper: RequestKeeper
+  private let values: Kept<WriteOut.Values>
+
+  init(command: RequestCommand, output: Terminal, errors: Terminal, file: OutputFile?) {
+    (self.command, self.output, self.errors, self.file) = (command, output, errors, file)
+    keeper = RequestKeeper(isOffline: command.isOffline, hasEngine: command.connecting.usesEngine)
+    values = Kept(WriteOut.Values(of: command))
+  }
+
   func run() async -> ExitCode {
+    let code = await result()
+    guard let writeOut = command.writeOut, code != .brokenPipe else { return code }
+    values.change { $0.variables[.exitCode] = "\(code.rawValue)" }
+    for part in writeOut.text(values.value) {
+      do {
+        try (part.isError ? errors : output).write(part.text)
+      } catch {
+        return error.isBrokenPipe ? .brokenPipe : .failure
+      }
+    }
+    return code
+  }
+
+  private func result() async -> ExitCode {
     do {
       return try await send()
     } catch let error as HTTPError {
       return report(error)
     } catch let error as WriteError {
       if error.isBrokenPipe { return .brokenPipe }
-      errors.complain("cannot write to \(file.map { "'\($0.name)'" } ?? "standard output"): \(error.reason)")
+      complain("cannot write to \(file.map { "'\($0.name)'" } ?? "standard output"): \(error.reason)")
       return .failure
     } catch let error as UsageError {
-      errors.complain("\(error)")
+      complain("\(error)")
       return error.code
     } catch {
-      errors.complain("\(error)")
+      complain("\(error)")
       return .noResponse
     }
+  }
+
+  private func complain(_ message: String) {
+    values.change { $0.variables[.error] = Visible.line(message) }
+    errors.complain(message)
   }
 
   private func send() async throws -> ExitCode {
@@ -42,6 +70,7 @@ struct RunRequest: Sendable {
     if let trace { configuration.exchangeMiddleware.append(trace) }
     let logging = LoggingMiddleware.fromEnvironment()
     if let logging { configuration.exchangeMiddleware.append(logging) }
+    if keepsRequest { configuration.exchangeMiddleware.append(keeper) }
     let recorder = try command.har.map { try HARRecorder(to: URL(fileURLWithPath: $0)) }
     if let recorder { configuration.instruments.append(recorder) }
     let client = HTTPClient { [configuration] in $0 = configuration }
@@ -51,9 +80,13 @@ struct RunRequest: Sendable {
     let start = ContinuousClock.now
     do {
       let code = try await client.stream(command.request, options: command.options) { response in
-        try await show(response)
+        try showRequest()
+        let received = try await show(response)
+        let total = ContinuousClock.now - start
+        values.change { $0.add(response, received: received, total: total) }
         if command.explains { explain(response.explanation) }
-        if command.showsTiming { showTiming(of: response, total: .now - start) }
+        if command.shownParts?.timing == true { try output.write(timing(of: response, total, output.palette)) }
+        if command.showsTiming { try? errors.write(timing(of: response, total, errors.palette)) }
         return Self.code(of: response.status)
       }
       await logging?.sink.flush()
@@ -64,6 +97,11 @@ struct RunRequest: Sendable {
       // The error must appear after the log lines that led to it.
       await logging?.sink.flush()
       await finish(recorder, of: client)
+      if command.isOffline, keeper.last.value != nil {
+        try showRequest()
+        return .success
+      }
+      try? showRequest()
       if command.explains, let error = error as? HTTPError { explain(error.explanation) }
       throw error
     }
@@ -82,7 +120,24 @@ struct RunRequest: Sendable {
 
   // MARK: Output
 
-  private func show(_ response: StreamedResponse) async throws {
+  /// Whether the request is kept as it is sent, to be printed.
+  private var keepsRequest: Bool {
+    command.isOffline || command.shownParts?.requestHead == true || command.shownParts?.requestBody == true
+  }
+
+  /// Prints the last request, with secrets masked, if the user wants it.
+  private func showRequest() throws(WriteError) {
+    guard keepsRequest, let request = keeper.last.value else { return }
+    let printer = Printer(palette: output.palette, isForTerminal: output.isTerminal)
+    let parts = command.shownParts ?? .request
+    let text = parts.text(of: request, printer)
+    try output.write(text + (text.isEmpty || command.isOffline ? "" : "\n"))
+  }
+
+  /// Shows a response.
+  ///
+  /// - Returns: The number of bytes of the decoded body.
+  private func show(_ response: StreamedResponse) async throws -> Int {
     if command.isVerbose, command.cache != nil, let explanation = response.cacheExplanation {
       errors.complain("cache: \(explanation)")
     }
@@ -90,27 +145,46 @@ struct RunRequest: Sendable {
       let printer = Printer(palette: output.palette, isForTerminal: output.isTerminal)
       try output.write(printer.head(of: response) + "\n")
     }
+    var received = 0
     // The body of an error response must not be mistaken for the requested file.
     if let file, response.status < 400 {
-      for try await piece in response.body { try file.write(piece) }
+      for try await chunk in response.body {
+        try file.write(chunk)
+        received += chunk.count
+      }
       try file.finish()
+    } else if command.shownParts?.responseBody == false {
+      for try await chunk in response.body { received += chunk.count }
+    } else if output.isTerminal, JSONLines.types.contains(response.contentType?.essence ?? "") {
+      var lines = JSONLines(palette: output.palette)
+      for try await chunk in response.body {
+        try output.write(lines.add(chunk))
+        received += chunk.count
+      }
+      try output.write(lines.finish())
     } else if output.isTerminal {
       let data = try await response.body.collect(upTo: Self.maximumShownBytes)
       try output.write(Printer(palette: output.palette).body(data, of: response))
+      received = data.count
     } else {
-      for try await piece in response.body { try output.write(piece) }
+      for try await chunk in response.body {
+        try output.write(chunk)
+        received += chunk.count
+      }
     }
+    return received
   }
 
-  private func showTiming(of response: StreamedResponse, total: Duration) {
+  private func timing(of response: StreamedResponse, _ total: Duration, _ palette: Palette) -> String {
     var timing = response.timing
     // The response only contains the time up to its head.
     timing.total = total
-    try? errors.write(TimingTable(timing: timing, connection: response.connection).text(errors.palette))
+    return TimingTable(timing: timing, connection: response.connection).text(palette)
   }
 
   /// Whether the head is shown: always on a terminal, unless the trace of `--verbose` has already shown it there.
   private var showsHead: Bool {
+    if let parts = command.shownParts { return parts.responseHead }
     if command.includesHead { return true }
     return output.isTerminal && !(command.isVerbose && errors.isTerminal)
   }
@@ -135,7 +209,7 @@ struct RunRequest: Sendable {
     let code = Self.code(of: error)
     // Nothing was sent, so method, phase and time would only obscure the cause.
     let text = code == .usage ? error.message : error.description
-    errors.complain(error.kind == .bodyNotReplayable ? "\(text); --body @FILE can be sent again" : text)
+    complain(error.kind == .bodyNotReplayable ? "\(text); --body @FILE can be sent again" : text)
     return code
   }
 }

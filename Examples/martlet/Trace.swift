@@ -16,7 +16,7 @@ struct Trace: Middleware {
     next: MiddlewareNext
   ) async throws -> StreamedResponse {
     let printer = Printer(palette: errors.palette, isForTerminal: true)
-    var text = printer.marked(printer.head(of: asSent(request)), with: ">")
+    var text = printer.marked(printer.head(of: Self.asSent(request, hasEngine: hasEngine)), with: ">")
     let body = printer.marked(printer.body(of: request), with: ">")
     if !body.isEmpty { text += errors.palette.paint(">", .dim) + "\n" + body }
     try? errors.write(text)
@@ -31,7 +31,7 @@ struct Trace: Middleware {
   }
 
   /// Returns the request with the engine's field.
-  private func asSent(_ request: HTTPRequest) -> HTTPRequest {
+  static func asSent(_ request: HTTPRequest, hasEngine: Bool) -> HTTPRequest {
     #if os(Linux)
       if hasEngine, !request.headers.contains("Accept-Encoding"), !ContentCoding.accepted.isEmpty {
         var sent = request

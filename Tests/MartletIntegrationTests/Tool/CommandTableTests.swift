@@ -22,6 +22,7 @@ import Testing
     case "--request": "GET"
     case "--header": "A: b"
     case "--cookie", "-F", "--form-string": "a=b"
+    case "--print": "h"
     case "--resolve": "a.test:127.0.0.1"
     case "--cert": "me.p12"
     case "--key": "me.key"
@@ -94,7 +95,7 @@ import Testing
   // MARK: Help
 
   @Test func `help fits the terminal and lists one option a line, which begins with a verb`() throws {
-    let topics = CommandName.allCases.map { Help.Topic.command($0) }
+    let topics = CommandName.allCases.map { Help.Topic.command($0) } + HelpTopic.allCases.map { .topic($0) }
     for topic in topics + [.overview] {
       let text = Help.text(topic)
       #expect(text.hasSuffix("\n") && !text.contains("\u{1B}"))

@@ -1,0 +1,103 @@
+import Foundation
+import Martlet
+import MartletBase
+
+/// The parts of a request and its response that `--print` selects.
+struct ShownParts: Equatable, Sendable {
+  /// The head and the body of the request, which `--offline` shows.
+  static let request = ShownParts(letters: ["H", "B"])
+
+  private let letters: Set<Character>
+
+  private init(letters: Set<Character>) { self.letters = letters }
+
+  /// Reads letters: `H` and `B` for head and body of the request, `h` and `b` for the response, `m` for the timing.
+  init(_ text: String) throws(UsageError) {
+    if let letter = text.first(where: { !"HBhbm".contains($0) }) {
+      throw UsageError(
+        "--print has no part '\(letter)'; H and B are head and body of the request, h and b of the response, m timing")
+    }
+    letters = Set(text)
+  }
+
+  var requestHead: Bool { letters.contains("H") }
+  var requestBody: Bool { letters.contains("B") }
+  var responseHead: Bool { letters.contains("h") }
+  var responseBody: Bool { letters.contains("b") }
+  var timing: Bool { letters.contains("m") }
+
+  /// Returns the selected parts of a request.
+  func text(of request: HTTPRequest, _ printer: Printer) -> String {
+    var text = requestHead ? printer.head(of: request) : ""
+    let body = requestBody ? printer.body(of: request) : ""
+    if !body.isEmpty { text += (text.isEmpty ? "" : "\n") + body + (body.hasSuffix("\n") ? "" : "\n") }
+    return text
+  }
+}
+
+/// A value that several tasks share.
+final class Kept<Value: Sendable>: Sendable {
+  private let state: Locked<Value>
+
+  init(_ value: Value) { state = Locked(value) }
+
+  var value: Value { state.withLock { $0 } }
+
+  func change(_ body: (inout Value) -> Void) { state.withLock { body(&$0) } }
+}
+
+/// Keeps the last request as it is sent; with ``isOffline``, prevents that it is sent.
+struct RequestKeeper: Middleware {
+  /// The error that replaces the response of a request that is not sent.
+  struct NotSent: Error {}
+
+  var isOffline = false
+  /// Whether Martlet's own engine sends the request and adds its own field.
+  var hasEngine = true
+  let last = Kept<HTTPRequest?>(nil)
+
+  func intercept(
+    _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+  ) async throws -> StreamedResponse {
+    let sent = Trace.asSent(request, hasEngine: hasEngine)
+    last.change { $0 = sent }
+    if isOffline { throw NotSent() }
+    return try await next(request)
+  }
+}
+
+/// Splits a body of JSON Lines, and formats each line as it arrives.
+struct JSONLines {
+  /// The media types of JSON Lines.
+  static let types: Set = [
+    "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines",
+    "application/x-jsonlines",
+  ]
+
+  var palette = Palette.plain
+  private var rest = Data()
+
+  init(palette: Palette = .plain) { self.palette = palette }
+
+  /// Adds a chunk.
+  ///
+  /// - Returns: The lines that the chunk completes, formatted for a terminal.
+  mutating func add(_ chunk: Data) -> String {
+    rest.append(chunk)
+    guard let end = rest.lastIndex(of: 0x0A) else { return "" }
+    let lines = rest[..<end].split(separator: 0x0A, omittingEmptySubsequences: false)
+    rest = Data(rest[rest.index(after: end)...])
+    return lines.map { shown($0) + "\n" }.joined()
+  }
+
+  /// The last line if no line end follows.
+  mutating func finish() -> String {
+    defer { rest = Data() }
+    return rest.isEmpty ? "" : shown(rest) + "\n"
+  }
+
+  private func shown(_ line: Data) -> String {
+    let text = String(decoding: line, as: UTF8.self)
+    return JSONFormatter(palette: palette).format(text) ?? Visible.text(text)
+  }
+}

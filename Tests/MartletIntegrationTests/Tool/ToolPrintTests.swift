@@ -1,0 +1,100 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+/// The tool's `--offline`, `--print`, `--write-out`, `--connect-timeout` and its help.
+@Suite(.hangLimit) struct ToolPrintTests {
+  @Test func `--offline prints the request with secrets masked, and sends nothing`() async throws {
+    let server = try MockServer(.ok("hello"))
+
+    let result = try await ToolProcess.martlet(
+      "PUT", server.url("/users?a=1"), "user[name]=Ada", "Authorization:Bearer s3cret", "--offline", "--retry", "3",
+      "-w", "%{http_code}\n")
+
+    #expect(result.errors.contains("exclude each other"), "\(result.errors)")
+    let printed = try await ToolProcess.martlet(
+      "PUT", server.url("/users?a=1"), "user[name]=Ada", "Authorization:Bearer s3cret", "--offline", "--retry", "3")
+    #expect(printed.status == 0, "\(printed.errors)")
+    #expect(printed.text.hasPrefix("PUT /users?a=1\nHost: 127.0.0.1:\(server.port)\n"), "\(printed.text)")
+    #expect(printed.text.contains("\nAuthorization: ***\n") && printed.text.contains("\nUser-Agent: martlet/"))
+    #expect(printed.text.hasSuffix("\n\n{\"user\": {\"name\": \"Ada\"}}\n"), "\(printed.text)")
+    #expect(!printed.text.contains("s3cret") && server.connectionCount == 0)
+  }
+
+  @Test func `--print selects the parts`() async throws {
+    let server = try MockServer(.ok("hello", headers: ["X-One": "1"]))
+    let url = server.url("/x")
+
+    let all = try await ToolProcess.martlet(url, "a=b", "--print=HBhb")
+    let head = try await ToolProcess.martlet(url, "-p", "h")
+    let request = try await ToolProcess.martlet(url, "a=b", "-p", "B")
+    let timing = try await ToolProcess.martlet(url, "--print", "m")
+    let nothing = try await ToolProcess.martlet(url, "--print=")
+
+    #expect(all.text.hasPrefix("POST /x\nHost: ") && all.text.contains("\n\n{\"a\": \"b\"}\n\nHTTP/1.1 200 OK\n"))
+    #expect(all.text.hasSuffix("\n\nhello"), "\(all.text)")
+    #expect(head.text.hasPrefix("HTTP/1.1 200 OK\n") && head.text.contains("\nX-One: 1\n"), "\(head.text)")
+    #expect(!head.text.contains("hello") && request.text == "{\"a\": \"b\"}\n\n" && nothing.text.isEmpty)
+    #expect(timing.text.hasPrefix("queued ") && timing.text.contains("\ntotal "), "\(timing.text)")
+    #expect([all, head, request, timing, nothing].map(\.status) == [0, 0, 0, 0, 0])
+  }
+
+  @Test func `--write-out prints the variables after the body`() async throws {
+    let server = try MockServer { $0.path == "/old" ? .redirect(to: "/new") : .status(404, body: "hello") }
+    let folder = try TemporaryFolder()
+    try folder.write("%{num_redirects} %{remote_ip}:%{remote_port}\\n", to: "format")
+
+    let result = try await ToolProcess.martlet(
+      server.url("/old"), "-w", "\\n%{http_code} %{size_download} %{url_effective} %{exitcode}%{stderr}%{method}")
+    let file = try await ToolProcess.martlet(server.url("/old"), "-w@\(folder.path("format"))")
+    let times = try await ToolProcess.martlet(server.url("/new"), "--print=", "-w", "%{time_connect} %{time_total}")
+    let failed = try await ToolProcess.martlet(
+      "http://127.0.0.1:\(try MockServer.refusedPort())/", "-w", "%{http_code} %{exitcode} %{errormsg}")
+    let shown = try await ToolProcess.martlet(server.url("/old"), "--no-follow", "-w", "%{redirect_url}")
+
+    #expect(result.text == "hello\n404 5 \(server.url("/new")) 4" && result.errors == "GET", "\(result.text)")
+    #expect(file.text == "hello1 127.0.0.1:\(server.port)\n", "\(file.text)")
+    let numbers = times.text.split(separator: " ").compactMap { Double($0) }
+    #expect(numbers.count == 2 && numbers[0] > 0 && numbers[1] >= numbers[0], "\(times.text)")
+    #expect(failed.status == 3 && failed.text.hasPrefix("000 3 cannotConnect"), "\(failed.text)")
+    #expect(shown.text == server.url("/new"), "\(shown.text)")
+  }
+
+  @Test func `--connect-timeout limits the connection phase`() async throws {
+    let hole = try BlackHole()
+
+    let result = try await ToolProcess.martlet(hole.url, "--connect-timeout", "0.3")
+
+    #expect(result.status == 6 && result.errors.hasPrefix("martlet: timedOut"), "\(result.errors)")
+  }
+
+  @Test(arguments: [
+    ["help"], ["--help"], ["help", "download"], ["download", "--help"], ["GET", "-h"], ["load", "--help", "--count"],
+    ["manual"], ["completion", "fish"],
+  ])
+  func `help and its relatives exit with 0 and connect to no host`(words: [String]) async throws {
+    let proxy = try MockServer(.ok("proxy"))
+    let address = "http://127.0.0.1:\(proxy.port)"
+    let complete = words.last == "--count" ? words + ["3"] : words
+
+    let result = try await ToolProcess(
+      try ToolProcess.martlet(), complete, environment: ["http_proxy": address, "https_proxy": address]
+    ).end()
+
+    #expect(result.status == 0 && result.errors.isEmpty && result.text.contains("martlet"), "\(result.errors)")
+    #expect(!result.text.contains("\\u{a}") && proxy.connectionCount == 0)
+  }
+
+  @Test(arguments: [["downlod", "http://127.0.0.1:1/"], ["hlep"], ["GET", "help"], ["intranet"]])
+  func `a misspelt command exits with 2 and connects to no host`(words: [String]) async throws {
+    let proxy = try MockServer(.ok("proxy"))
+    let address = "http://127.0.0.1:\(proxy.port)"
+
+    let result = try await ToolProcess(
+      try ToolProcess.martlet(), words, environment: ["http_proxy": address, "https_proxy": address]
+    ).end()
+
+    #expect(result.status == 2 && result.output.isEmpty && proxy.connectionCount == 0, "\(result.errors)")
+  }
+}
