@@ -1,8 +1,11 @@
 import Foundation
 import Martlet
 
-/// Reads a command line; touches neither files nor the network.
+/// Reads a command line; touches neither the network nor, except for ``Defaults``, files.
 struct Arguments {
+  /// Returns the options of the configuration file; `nil` means the usual file.
+  typealias Defaults = (_ file: String?) throws(UsageError) -> [GivenOption]
+
   private var command = RequestCommand(url: "")
   /// The option with which the user has requested a form.
   private var formOption: String?
@@ -13,16 +16,22 @@ struct Arguments {
   private var parts: [Part] = []
   private var isMultipart = false
   private var base: String?
+  /// The header fields of the configuration file, which others with the same name replace.
+  private var defaultHeaders = HTTPHeaders()
   /// The values of the options that belong to one command only.
   private(set) var own: [String: String] = [:]
 
   /// Reads the program's arguments without its name.
   ///
-  /// - Parameter arguments: The words of the command line.
+  /// - Parameters:
+  ///   - arguments: The words of the command line.
+  ///   - defaults: Reads the configuration file of `--config`, or the usual one; returns nothing by default.
   /// - Returns: The command.
   /// - Throws: ``UsageError`` that names the wrong word and the nearest right one.
-  static func parse(_ arguments: [String]) throws(UsageError) -> Command {
-    let line = try CommandLineReader(arguments)
+  static func parse(
+    _ arguments: [String], defaults: Defaults = { (_) throws(UsageError) in [] }
+  ) throws(UsageError) -> Command {
+    var line = try CommandLineReader(arguments)
     var words = line.words[...]
     let name = words.first.flatMap { CommandName(rawValue: $0) }
     if line.contains("--help") {
@@ -32,8 +41,11 @@ struct Arguments {
     if name != nil { words.removeFirst() }
     let command = name ?? .request
     try line.check(for: command)
+    if OptionEntry.sending.contains(command), !line.contains("--no-config") {
+      line.add(defaults: try defaults(line.options.last { $0.option.name == "--config" }?.value), for: command)
+    }
     var arguments = Arguments()
-    for given in line.options { try arguments.apply(given.option, given.spelling, given.value) }
+    for option in line.options { try arguments.apply(option) }
     return try arguments.finish(command, Array(words), isNamed: name != nil)
   }
 
@@ -58,6 +70,19 @@ struct Arguments {
   }
 
   // MARK: Options
+
+  private mutating func apply(_ given: GivenOption) throws(UsageError) {
+    do {
+      if given.place != nil, given.option.name == "--header" {
+        let (name, value) = try CurlOptions.header(given.value)
+        defaultHeaders.append(value, for: name)
+      } else {
+        try apply(given.option, given.spelling, given.value)
+      }
+    } catch {
+      throw given.place.map { UsageError("\($0): \(error.description)") } ?? error
+    }
+  }
 
   private mutating func apply(_ option: OptionEntry, _ spelling: String, _ value: String) throws(UsageError) {
     let name = option.name
@@ -196,6 +221,9 @@ struct Arguments {
     }
     command.content = try content(fields, self.parts + parts)
     if isJSON, !command.headers.contains("Accept") { command.headers["Accept"] = "application/json" }
+    var added: [HTTPHeaders.Element] = []
+    for field in defaultHeaders where !command.headers.contains(field.name) { added.append(field) }
+    for field in added { command.headers.append(field.value, for: field.name) }
     try command.connecting.check()
     try command.identity.check()
     return command

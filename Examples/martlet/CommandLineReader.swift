@@ -5,6 +5,10 @@ struct GivenOption: Sendable {
   let spelling: String
   /// The value; empty for an option without one.
   let value: String
+  /// The file and line of an option in a configuration file.
+  var place: String?
+  /// The command of a section in a configuration file; `nil` means all commands.
+  var command: CommandName?
 }
 
 /// Splits a command line into options and other words, with the table of options.
@@ -72,6 +76,18 @@ struct CommandLineReader {
 // MARK: Checks
 
 extension CommandLineReader {
+  /// Adds the options of a configuration file, except those that the command line overrides or excludes.
+  mutating func add(defaults: [GivenOption], for command: CommandName) {
+    let given = options
+    let used = defaults.filter { entry in
+      guard entry.option.commands.contains(command), entry.command ?? command == command else { return false }
+      return !given.contains {
+        ($0.option.name == entry.option.name && !entry.option.isRepeatable) || Self.exclude($0.option, entry.option)
+      }
+    }
+    options = used + options
+  }
+
   /// Rejects options of other commands, and options that exclude each other.
   func check(for command: CommandName) throws(UsageError) {
     for given in options where !given.option.commands.contains(command) {

@@ -30,6 +30,7 @@ enum Help {
     switch topic {
     case .overview: overview
     case .command(let name): text(of: name.entry)
+    case .topic(.config): config.joined(separator: "\n") + "\n"
     case .topic(.writeOut): writeOut
     }
   }
@@ -115,6 +116,19 @@ extension Help {
       ("3", "no usable response"), ("4", "status 4xx"), ("5", "status 5xx"), ("6", "timeout"),
       ("130", "interrupted (SIGINT)"),
     ])
+
+  /// The help of the configuration file.
+  static let config = [
+    "The configuration file contains defaults of options.", "",
+    "The file is $XDG_CONFIG_HOME/martlet/config, or ~/.config/martlet/config.",
+    "MARTLET_CONFIG or --config names another file. --no-config ignores the file.", "",
+    "Each line is an option without hyphens, with its value after '=' or a space.",
+    "A line in brackets begins the options of one command. '#' begins a comment.", "",
+    "  timeout = 10", "  base = https://api.example.com", "  header = Accept: application/json", "  no-follow", "",
+    "  [download]", "  segments = 4", "",
+    "Options of the command line override the file. A header field overrides only",
+    "fields with the same name. A file with passwords or tokens must have mode 0600.",
+  ]
 
   private static var writeOut: String {
     var lines = [

@@ -163,6 +163,11 @@ extension OptionEntry {
 
   static let ofTool: [OptionEntry] =
     [
+      OptionEntry(
+        "--config", short: "K", value: .file("FILE"), .tool, "read option defaults from a file", sending,
+        conflicts: ["--no-config"], isConfigurable: false),
+      OptionEntry(
+        "--no-config", .tool, "ignore the configuration file", sending, conflicts: ["--config"], isConfigurable: false),
       OptionEntry("--help", short: "h", .tool, "print the help of the command", everywhere, isConfigurable: false),
       OptionEntry("--version", short: "V", .tool, "print the version", everywhere, isConfigurable: false),
     ] + accepted

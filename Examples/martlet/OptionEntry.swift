@@ -57,6 +57,8 @@ struct OptionEntry: Sendable {
   var takesValue: Bool { value != .none }
   /// Whether the option has only a one-letter name.
   var isLetterOnly: Bool { !name.hasPrefix("--") }
+  /// Whether a further value does not replace the previous one.
+  var isRepeatable: Bool { ["--header", "--cookie", "--cookies-txt", "--resolve"].contains(name) }
   /// All long names.
   var longNames: [String] { (isLetterOnly ? [] : [name]) + synonyms }
   /// All names as written on a command line.

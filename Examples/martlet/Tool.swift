@@ -19,7 +19,8 @@ enum Tool {
     signal(SIGPIPE, SIG_IGN)
     Signals.letQuit()
     do {
-      switch try Arguments.parse(ProgramArguments.read())
+      switch try Arguments.parse(
+        ProgramArguments.read(), defaults: { (file) throws(UsageError) in try ConfigFile.load(file) })
       {
       case .help(let topic): return print(Help.text(topic), output)
       case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)

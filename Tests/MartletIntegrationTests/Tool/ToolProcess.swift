@@ -50,9 +50,9 @@ final class ToolProcess: Sendable {
     folder = try TemporaryFolder()
     process.executableURL = executable
     process.arguments = arguments
-    // Proxies from the environment cannot reach the tests' servers.
+    // Proxies from the environment cannot reach the tests' servers, and the user's configuration would change results.
     process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
-      .merging(environment) { $1 }
+      .merging(["MARTLET_CONFIG": ""]) { $1 }.merging(environment) { $1 }
     process.standardInput = input
     process.standardOutput = try FileHandle(forWritingTo: folder.write("", to: "output"))
     process.standardError = try FileHandle(forWritingTo: folder.write("", to: "errors"))
