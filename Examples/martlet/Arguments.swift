@@ -109,6 +109,9 @@ struct Arguments {
     case "--user-agent": command.headers.append(value, for: "User-Agent")
     case "--referer": command.headers.append(value, for: "Referer")
     case "--base": base = value
+    case "--session", "--session-read-only":
+      command.session = try path(value, of: spelling)
+      command.isSessionReadOnly = name == "--session-read-only"
     case "--print": command.shownParts = try ShownParts(value)
     case "--write-out":
       // A later option replaces an earlier one.

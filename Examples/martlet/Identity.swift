@@ -105,7 +105,7 @@ struct Identity: Equatable, Sendable {
     }
   }
 
-  private static func text(of token: Token) throws(UsageError) -> String {
+  static func text(of token: Token) throws(UsageError) -> String {
     switch token {
     case .text(let text): return text
     case .file(let path):

@@ -67,6 +67,12 @@ extension OptionEntry {
     OptionEntry("--ignore-stdin", .content, "do not read the body from standard input", composing),
     OptionEntry("--url", value: .text("URL"), .content, "send the request to a URL", sending, isConfigurable: false),
     OptionEntry("--base", value: .text("URL"), .content, "prepend a URL to paths such as /users", sending),
+    OptionEntry(
+      "--session", value: .text("NAME"), .content, "reuse and keep cookies, fields and credentials", [.request],
+      conflicts: ["--session-read-only", "--cookie-jar", "--credentials", "--no-cookies"]),
+    OptionEntry(
+      "--session-read-only", value: .text("NAME"), .content, "reuse a session without changes", [.request],
+      conflicts: ["--session", "--cookie-jar", "--credentials", "--no-cookies"]),
     OptionEntry("--no-follow", .content, "show redirects instead of following them", sending),
   ]
 

@@ -80,6 +80,10 @@ struct RequestCommand: Equatable, Sendable {
   /// Whether the request is printed and not sent.
   var isOffline = false
   var writeOut: WriteOut?
+  /// The name of the session.
+  var session: String?
+  /// Whether the session is not changed.
+  var isSessionReadOnly = false
   /// The file that contains the format of `--write-out`; `-` is standard input.
   var writeOutFile: String?
   var connecting = Connecting()

@@ -62,6 +62,8 @@ struct RunRequest: Sendable {
   private func send() async throws -> ExitCode {
     defer { file?.discard() }
     let trace = command.isVerbose ? Trace(errors: errors, hasEngine: command.connecting.usesEngine) : nil
+    let (command, opened) = try withSession()
+    var session = opened
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
     configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off
@@ -75,6 +77,7 @@ struct RunRequest: Sendable {
     if let recorder { configuration.instruments.append(recorder) }
     let client = HTTPClient { [configuration] in $0 = configuration }
     try await command.identity.fill(client.cookies)
+    await session?.fill(client.cookies)
     // The task is cancelled when this function returns.
     async let _ = trace?.announcePauses(of: client)
     let start = ContinuousClock.now
@@ -92,6 +95,7 @@ struct RunRequest: Sendable {
       await logging?.sink.flush()
       await finish(recorder, of: client)
       await command.identity.save(client.cookies, errors)
+      if session?.isSaved == true { await save(&session, client.cookies) }
       return code
     } catch {
       // The error must appear after the log lines that led to it.
@@ -104,6 +108,26 @@ struct RunRequest: Sendable {
       try? showRequest()
       if command.explains, let error = error as? HTTPError { explain(error.explanation) }
       throw error
+    }
+  }
+
+  /// Returns the command with the header fields and credentials of its session.
+  private func withSession() throws(UsageError) -> (command: RequestCommand, session: Session?) {
+    guard let name = command.session else { return (command, nil) }
+    var command = command
+    let isSaved = !command.isSessionReadOnly && !command.isOffline
+    var session = try Session(name, for: command.url, isSaved: isSaved)
+    try session.keep(command)
+    session.apply(to: &command)
+    return (command, session)
+  }
+
+  /// Saves the session, and reports an error without failing the request.
+  private func save(_ session: inout Session?, _ jar: CookieJar) async {
+    do {
+      try await session?.save(jar)
+    } catch {
+      errors.complain("the session is not saved: \(error)")
     }
   }
 
