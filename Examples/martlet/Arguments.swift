@@ -52,9 +52,10 @@ struct Arguments {
   private func finish(_ name: CommandName, _ words: [String], isNamed: Bool) throws(UsageError) -> Command {
     switch name {
     case .help: return .help(try Help.Topic(words))
-    case .demo, .doctor:
+    case .demo, .doctor, .manual:
       if let word = words.first { throw UsageError("'\(name.rawValue)' takes no arguments, but got '\(word)'") }
-      return name == .demo ? .demo : .doctor
+      return name == .demo ? .demo : name == .doctor ? .doctor : .manual
+    case .completion: return .completion(try Self.shell(words))
     case .cache: return .cache(try CacheCommand.parse(words + (own["--all"] != nil ? ["--all"] : [])))
     case .har: return .har(try HARCommand.parse(words, output: command.output, explains: command.explains))
     case .download: return .download(try DownloadCommand(words, self))
@@ -67,6 +68,18 @@ struct Arguments {
       return .events(SSECommand(command: try arguments.request(words, for: .sse)))
     case .request: return .request(try request(words, for: isNamed ? .request : nil))
     }
+  }
+
+  private static func shell(_ words: [String]) throws(UsageError) -> Shell {
+    let names = Shell.allCases.map(\.rawValue)
+    guard let word = words.first, words.count == 1 else {
+      throw UsageError("'martlet completion' needs one of \(names.joined(separator: ", "))")
+    }
+    guard let shell = Shell(rawValue: word) else {
+      let advice = Suggestion.nearest(to: word, in: names).map { "did you mean \($0)?" }
+      throw UsageError("unknown shell '\(word)'; \(advice ?? "use one of \(names.joined(separator: ", "))")")
+    }
+    return shell
   }
 
   // MARK: Options

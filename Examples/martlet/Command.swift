@@ -2,6 +2,8 @@
 enum Command: Equatable, Sendable {
   case help(Help.Topic)
   case version
+  case completion(Shell)
+  case manual
   case demo
   case doctor
   case cache(CacheCommand)

@@ -1,6 +1,6 @@
 /// A command of the tool; ``request`` is the command of a line that begins with a method or a URL.
 enum CommandName: String, CaseIterable, Sendable {
-  case request, download, upload, load, sse, cache, har, demo, doctor, help
+  case request, download, upload, load, sse, cache, har, demo, doctor, help, completion, manual
 }
 
 /// The row of a command in the table, from which parser, help, completions and manual page come.
@@ -63,6 +63,13 @@ struct CommandEntry: Sendable {
     CommandEntry(
       name: .help, summary: "print the help of a command", usage: ["help [COMMAND|config|write-out]"],
       words: CommandName.allCases.map(\.rawValue) + HelpTopic.allCases.map(\.rawValue)),
+    CommandEntry(
+      name: .completion, summary: "print a completion script for a shell", usage: ["completion SHELL"],
+      words: Shell.allCases.map(\.rawValue), notes: [Help.completion],
+      examples: ["completion bash > ~/.local/share/bash-completion/completions/martlet"]),
+    CommandEntry(
+      name: .manual, summary: "print the manual page in roff format", usage: ["manual"],
+      examples: ["manual > ~/.local/share/man/man1/martlet.1"]),
   ]
 }
 
@@ -78,4 +85,9 @@ extension CommandName {
 enum HelpTopic: String, CaseIterable, Sendable {
   case config
   case writeOut = "write-out"
+}
+
+/// A shell with a completion script.
+enum Shell: String, CaseIterable, Sendable {
+  case bash, zsh, fish
 }

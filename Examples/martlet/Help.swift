@@ -117,6 +117,12 @@ extension Help {
       ("130", "interrupted (SIGINT)"),
     ])
 
+  static let completion = [
+    "bash  martlet completion bash > \\", "        ~/.local/share/bash-completion/completions/martlet",
+    "zsh   martlet completion zsh > FOLDER/_martlet, with FOLDER in $fpath",
+    "fish  martlet completion fish > ~/.config/fish/completions/martlet.fish",
+  ]
+
   /// The help of the configuration file.
   static let config = [
     "The configuration file contains defaults of options.", "",

@@ -23,6 +23,8 @@ enum Tool {
         ProgramArguments.read(), defaults: { (file) throws(UsageError) in try ConfigFile.load(file) })
       {
       case .help(let topic): return print(Help.text(topic), output)
+      case .completion(let shell): return print(Completion.script(for: shell), output)
+      case .manual: return print(Manual.text, output)
       case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)
       case .doctor: return print("martlet \(HTTPClient.Configuration.version)\n\(HTTPClient().diagnostics)\n", output)
       case .demo: return await Demo(output: output).run()

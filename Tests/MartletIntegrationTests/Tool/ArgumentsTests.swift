@@ -19,7 +19,7 @@ import Testing
     (["--version", "--help"], .help(.overview)), (["GET", "--help"], .help(.command(.request))),
     (["help"], .help(.overview)), (["help", "download"], .help(.command(.download))),
     (["download", "--help"], .help(.command(.download))), (["-v", "download", "-h"], .help(.command(.download))),
-    (["help", "config"], .help(.topic(.config))),
+    (["help", "config"], .help(.topic(.config))), (["completion", "zsh"], .completion(.zsh)), (["manual"], .manual),
   ])
   func `parses commands without a request`(arguments: [String], command: Command) throws {
     #expect(try Arguments.parse(arguments) == command)

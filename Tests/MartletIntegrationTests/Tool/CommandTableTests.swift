@@ -12,7 +12,8 @@ import Testing
     case .upload: ["upload", "file", "http://a.test"]
     case .cache: ["cache", "rm", "folder"]
     case .har: ["har", "show", "file"]
-    case .help, .demo, .doctor: [name.rawValue]
+    case .completion: ["completion", "bash"]
+    case .help, .demo, .doctor, .manual: [name.rawValue]
     }
   }
 
@@ -128,7 +129,9 @@ import Testing
 
   @Test(arguments: [
     (["help", "dowload"], "did you mean martlet help download?"), (["help", "xyz"], "see martlet help"),
-    (["help", "cache", "rm"], "'rm'"),
+    (["help", "cache", "rm"], "'rm'"), (["completion"], "bash, zsh, fish"),
+    (["completion", "bas"], "did you mean bash?"),
+    (["completion", "tcsh"], "bash, zsh, fish"), (["manual", "x"], "'x'"),
     (["cache", "list", "x"], "see martlet help cache"),
     (["cache", "lss", "x"], "did you mean ls?"), (["cache", "ls"], "folder"), (["cache", "ls", "a", "b"], "'b'"),
     (["cache", "ls", "a", "--all"], "'martlet cache rm'"), (["cache", "rm", "a"], "--all"),
