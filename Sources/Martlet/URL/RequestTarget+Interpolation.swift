@@ -65,18 +65,6 @@ extension RequestTarget: ExpressibleByStringInterpolation {
       endOfSlashedURL = text.utf8.count
     }
 
-    /// Adds the content of a JSON string, number or Boolean, escaped for its position.
-    ///
-    /// - Parameter value: The value; `null`, an array or an object makes the target invalid.
-    public mutating func appendInterpolation(_ value: JSONValue) {
-      switch value {
-      case .string(let text): append(text, keeping: .unreserved)
-      case .bool, .integer, .number, .digits: append(value.description, keeping: .unreserved)
-      case .null, .array, .object:
-        refuse("a JSON null, array or object was interpolated: interpolate a string, a number or a Boolean of it")
-      }
-    }
-
     /// Adds items to the query.
     ///
     /// - Parameter query: The items; outside the query they make the target invalid.
@@ -130,11 +118,11 @@ extension RequestTarget.StringInterpolation {
     return parts.authority != nil && parts.path.isEmpty ? .authority : .path
   }
 
-  private mutating func refuse(_ message: String) {
+  mutating func refuse(_ message: String) {
     if problem == nil { problem = InvalidInput(message) }
   }
 
-  private mutating func append(_ value: String, keeping kept: ASCIISet) {
+  mutating func append(_ value: String, keeping kept: ASCIISet) {
     let place = place
     endOfSlashedURL = nil
     guard !text.isEmpty || !Self.isURL(value) else {

@@ -37,7 +37,7 @@ extension HTTPBody {
 
 /// The bytes of an open descriptor, from its current position to its end.
 private struct DescriptorChunks: AsyncSequence, Sendable {
-  /// The time to wait for bytes before the task is asked again whether it is cancelled, in milliseconds.
+  /// The interval of the checks for cancellation while no bytes arrive, in milliseconds.
   private static let wait: Int32 = 500
 
   let number: Int32
