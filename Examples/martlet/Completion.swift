@@ -42,11 +42,18 @@ enum Completion {
     return #"""
       # Completion of martlet for bash, printed by 'martlet completion bash'.
       _martlet_files() {
-        local start=
-        [[ $1 == @* ]] && start=@
-        compopt -o filenames 2>/dev/null
-        local file
-        while IFS= read -r file; do COMPREPLY+=("$start$file"); done < <(compgen -f -- "${1#@}")
+        local file start=
+        if [[ $1 == @* ]]; then
+          # bash would quote the '@' of a file name.
+          start=@
+          compopt -o nospace 2>/dev/null
+        else
+          compopt -o filenames 2>/dev/null
+        fi
+        while IFS= read -r file; do
+          [[ -n $start && -d $file ]] && file+=/
+          COMPREPLY+=("$start$file")
+        done < <(compgen -f -- "${1#@}")
       }
 
       # Completes the value of the option $1, if it takes one.
@@ -59,18 +66,24 @@ enum Completion {
       }
 
       _martlet() {
-        local current=${COMP_WORDS[COMP_CWORD]} command=request options= words= index word previous=
+        local current=${COMP_WORDS[COMP_CWORD]} command=request options= words= index word
         COMPREPLY=()
-        # bash splits words at '='.
+        # bash splits words at '=', '@' and ':'.
+        local place=$((COMP_CWORD - 1)) position=0
         [[ $current == = ]] && current=
-        previous=${COMP_WORDS[COMP_CWORD - 1]}
-        [[ $previous == = ]] && previous=${COMP_WORDS[COMP_CWORD - 2]}
-        [[ $previous == -* ]] && _martlet_value "$previous" "$current" && return
-        local position=0
+        [[ ${COMP_WORDS[place]} == *@ ]] && current=@$current
+        [[ ${COMP_WORDS[place]} == @ ]] && ((place--))
+        [[ ${COMP_WORDS[place]} == =* ]] && ((place--))
+        [[ ${COMP_WORDS[place]} == -* ]] && _martlet_value "${COMP_WORDS[place]}" "$current" && return
         for ((index = 1; index < COMP_CWORD; index++)); do
           word=${COMP_WORDS[index]}
           case $word in
-            \#(valued.flatMap(\.spellings).joined(separator: "|"))) ((index++)) ;;
+            \#(valued.flatMap(\.spellings).joined(separator: "|")))
+              ((index++))
+              [[ ${COMP_WORDS[index]} == =* ]] && ((index++))
+              [[ ${COMP_WORDS[index]} == @ ]] && ((index++))
+              ;;
+            [=:@]*) ((index++)) ;;
             -*) ;;
             *)
               ((position++))

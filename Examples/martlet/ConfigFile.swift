@@ -36,6 +36,10 @@ struct ConfigFile {
       if errno == ENOENT, file == nil, environment["MARTLET_CONFIG"] == nil { return [] }
       throw UsageError("the configuration file '\(path)' cannot be read: \(String(cString: strerror(errno)))")
     }
+    // Other users could set a proxy.
+    guard facts.st_mode & 0o002 == 0 || facts.st_mode & S_IFMT != S_IFREG else {
+      throw UsageError("others can change the configuration file '\(path)'; run chmod o-w '\(path)'")
+    }
     guard facts.st_size <= maximumBytes else {
       throw UsageError("the configuration file '\(path)' is larger than \(maximumBytes >> 20) MiB")
     }

@@ -36,6 +36,14 @@ extension TestProgram {
     ]
   }
 
+  /// bash splits words at `=`, `:` and `@`.
+  private static let split = [
+    Sample(words: ["--timeout", "=", "3", "download", "--sha"], offered: ["--sha256"]),
+    Sample(words: ["--user", "a", ":", "b", "download", "--sha"], offered: ["--sha256"]),
+    Sample(words: ["-d", "@", "file", "download", "--sha"], offered: ["--sha256"]),
+    Sample(words: ["http", ":", "//a.test", "--http", "=", "1"], offered: ["1.0", "1.1"], missing: ["2"]),
+  ]
+
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
@@ -51,10 +59,10 @@ extension TestProgram {
 
   /// Runs a shell for each sample.
   private func check(
-    of shell: Shell, _ run: (String, [String]) async throws -> ToolProcess.Result
+    _ samples: [Sample] = Sample.all, of shell: Shell, _ run: (String, [String]) async throws -> ToolProcess.Result
   ) async throws {
     try folder.write(Completion.script(for: shell), to: "script")
-    for sample in Sample.all {
+    for sample in samples {
       let result = try await run(folder.path("script"), sample.words)
       check(sample, of: shell, result.text, result.errors)
     }
@@ -62,7 +70,7 @@ extension TestProgram {
 
   @Test(.needs(.bash)) func `bash completes commands, options and values`() async throws {
     let program = #"source "$0"; COMP_WORDS=(martlet "$@"); COMP_CWORD=$#; _martlet; printf '%s\n' "${COMPREPLY[@]}""#
-    try await check(of: .bash) { script, words in
+    try await check(Sample.all + Self.split, of: .bash) { script, words in
       try await TestProgram.bash.start(["--norc", "-c", program, script] + words).end()
     }
   }

@@ -134,6 +134,9 @@ import Testing
     #expect(server.requests.map(\.target) == ["/v1/users", "/v1/users"])
     #expect(server.requests.first?.header("A") == "file")
     #expect(ignored.status == 2 && ignored.errors.contains("--base"), "\(ignored.errors)")
+    chmod(folder.path("config"), 0o666)
+    let open = try await ToolProcess.martlet("/users", environment: named)
+    #expect(open.status == 2 && open.errors.contains("chmod o-w"), "\(open.errors)")
     #expect(missing.status == 2 && missing.errors.contains("none' cannot be read"), "\(missing.errors)")
   }
 }
