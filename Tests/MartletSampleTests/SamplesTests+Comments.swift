@@ -202,6 +202,21 @@ private enum CommentSamples {
     _ = users
   }
 
+  static func variables(_ client: HTTPClient, _ url: URL, _ headers: [String: String], _ folder: URL) async throws {
+    do {
+      let response = try await client.get(url)
+      _ = response
+    }
+    let response = try await client.get(url, headers: headers)
+    let file = try await client.download(url, to: folder, options: .timeout(.seconds(60)).retry(.off))
+    _ = (response, file)
+  }
+
+  static func streams(_ form: inout MultipartForm, _ chunks: AsyncStream<Data>) {
+    form.add(.stream(chunks, contentType: "video/mp4"), for: "clip", filename: "clip.mp4")
+    form.add(.standardInput(), for: "log", filename: "log.txt")
+  }
+
   static func form(photo: URL) {
     let body = HTTPBody.multipart {
       $0.add("Ben", for: "first_name")
@@ -246,12 +261,7 @@ private enum CommentSamples {
 
   static func downloads(_ client: HTTPClient, _ folder: URL, _ file: URL) async throws {
     let report = try await client.download("/reports/2026.pdf", to: folder) { now in print(now.fraction ?? 0) }
-    try await client.download(
-      "/disk.img", to: file,
-      options: .init {
-        $0.segments = 4
-        $0.retry = .backoff(attempts: 5)
-      })
+    try await client.download("/disk.img", to: file, options: .segments(4).retry(.backoff(attempts: 5)))
     _ = report
   }
 
@@ -261,7 +271,7 @@ private enum CommentSamples {
 
   static func queue(_ client: HTTPClient, _ pages: [String]) async {
     let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 2))
-    for url in pages { queue.add(.get("\(raw: url)")) }
+    for url in pages { queue.add(url) }
     print(await queue.finish().succeeded)
   }
 

@@ -37,7 +37,7 @@ extension SamplesTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "big.iso")
 
-    let done = try await client.download("/big.iso", to: file, options: .init { $0.retry = .backoff(attempts: 10) })
+    let done = try await client.download("/big.iso", to: file, options: .retry(.backoff(attempts: 10)))
 
     #expect(done.byteCount == 4)
   }

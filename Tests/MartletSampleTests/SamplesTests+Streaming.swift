@@ -69,7 +69,7 @@ extension SamplesTests {
     let client = Self.client(transport)
 
     var last = "1871"
-    for try await event in client.serverSentEvents(.get("/news"), options: .init { $0.lastEventID = last }) {
+    for try await event in client.serverSentEvents("/news", options: .lastEventID(last)) {
       last = event.id
     }
 
@@ -82,7 +82,7 @@ extension SamplesTests {
     let client = Self.client(transport)
 
     let question = HTTPRequest.post("/chat", body: .json(["question": "Why?"]))
-    for try await event in client.serverSentEvents(question, options: .init { $0.timeout.idle = .seconds(300) }) {
+    for try await event in client.serverSentEvents(question, options: .timeout(idle: .seconds(300))) {
       if event.data == "[DONE]" { break }
       print(try event.json(Word.self).text)
     }

@@ -103,6 +103,24 @@ import Testing
     _ = user
   }
 
+  @Test func `uses variables`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport)
+    let (folder, team, text) = (try TemporaryFolder(), "blue", "http://example.test/list")
+    let url = try #require(URL(string: text))
+
+    func use(to folder: URL) async throws {
+      let headers = ["Accept": "application/json", "X-Team": team]
+      let page = try await client.get(url, query: ["page": 2], headers: headers)
+      let file = try await client.download(url, to: folder, options: .timeout(.seconds(60)))
+      _ = (page, file)
+    }
+    try await use(to: folder.url)
+
+    #expect(transport.requests.compactMap { $0.url?.absoluteString } == [text + "?page=2", text])
+    #expect(transport.requests.first?.headers["X-Team"] == "blue")
+  }
+
   @Test func `makes a client and uses its verbs`() async throws {
     let transport = StubTransport { request in
       request.url?.query() == nil ? .json(Self.ada) : .json("[\(Self.ada)]")

@@ -77,6 +77,14 @@ public actor CookieJar {
     return shelf.withTable { $0.select(for: url, .same, now: now) }
   }
 
+  /// The cookies that a request to a variable would send, in order.
+  ///
+  /// - Parameter target: A complete URL, as a `URL` or a `String`.
+  /// - Returns: The cookies; none for a URL other than http or https.
+  @_disfavoredOverload public func cookies(for target: some RequestTargetConvertible) -> [Cookie] {
+    cookies(for: target.requestTarget)
+  }
+
   /// Adds a cookie for all clients of the jar, or replaces one.
   ///
   /// The cookie replaces those with the same name, domain and path. A cookie that no server could set is rejected: one
@@ -116,6 +124,17 @@ public actor CookieJar {
     return await change { $0.receive(parsed, from: url, now: now) == nil }
   }
 
+  /// Adds a cookie from the value of a `Set-Cookie` field, like a response from a URL in a variable.
+  ///
+  /// - Parameters:
+  ///   - line: The value of the field (RFC 6265bis §5.6).
+  ///   - target: The complete URL of the response, as a `URL` or a `String`.
+  /// - Returns: Whether it was accepted.
+  @discardableResult
+  @_disfavoredOverload public func set(line: String, from target: some RequestTargetConvertible) async -> Bool {
+    await set(line: line, from: target.requestTarget)
+  }
+
   /// Removes the cookie with the same name, domain and path.
   ///
   /// A cookie that a jar returned is removed for the clients that send it; a cookie that the program created, for all
@@ -128,8 +147,8 @@ public actor CookieJar {
 
   /// Removes the cookies for which a closure returns `true`.
   ///
-  /// - Parameter matches: Receives each cookie.
-  public func removeAll(where matches: @Sendable (Cookie) -> Bool) async {
+  /// - Parameter matches: Receives each cookie, in the caller's isolation.
+  public func removeAll(where matches: (Cookie) -> Bool) async {
     // User code must not run under the lock.
     let now = shelf.now()
     let picked = shelf.withTable { $0.all(now) }.filter(matches).map(\.key)

@@ -2,11 +2,10 @@ public import MartletBase
 
 /// A value that is a request target as a whole, such as a `URL` or a `String` in a variable.
 ///
-/// Requests accept such a value wherever they accept a ``RequestTarget`` literal:
+/// Requests accept such a value where they accept a ``RequestTarget`` literal:
 ///
 /// ```swift
-/// let page = URL(string: "https://example.com/2")!
-/// let response = try await client.get(page)
+/// let response = try await client.get(url)
 /// ```
 ///
 /// The value is a complete URL, or a path with a query that is joined to the base URL. Nothing in it is escaped again,

@@ -244,9 +244,14 @@ import Testing
       $0.deadlineHeader = header
     },
     "DownloadOptions.maximumBytes": download { $0.maximumBytes = $1.int64 },
+    "DownloadOptions.maximumBytes(_:)": download { $0 = .maximumBytes($1.int64) },
     "DownloadOptions.segments": download { $0.segments = $1.int },
+    "DownloadOptions.segments(_:)": download { $0 = .segments($1.int) },
     "HTTPBody.spooled(upTo:in:)": { number in
       _ = try await client().post("https://a.test/", body: .text("abc").spooled(upTo: number.int64))
+    },
+    "HTTPBody.descriptor(_:length:contentType:)": { number in
+      _ = try await client().post("https://a.test/", body: .descriptor(-1, length: number.int64))
     },
     "HTTPBody.stream(_:length:contentType:)": { number in
       let body = HTTPBody.stream(AsyncStream<Data> { $0.finish() }, length: number.int64)
@@ -375,6 +380,11 @@ import Testing
     "ServerSentEvents.Options.maximumEventBytes": events { $0.maximumEventBytes = $1.int },
     "ServerSentEvents.Options.maximumFailures": events { $0.maximumFailures = $1.int },
     "ServerSentEvents.Options.minimumDelay": events { $0.minimumDelay = $1.duration },
+    "ServerSentEvents.Options.initialDelay(_:)": events { $0 = .initialDelay($1.duration) },
+    "ServerSentEvents.Options.maximumDelay(_:)": events { $0 = .maximumDelay($1.duration) },
+    "ServerSentEvents.Options.maximumEventBytes(_:)": events { $0 = .maximumEventBytes($1.int) },
+    "ServerSentEvents.Options.maximumFailures(_:)": events { $0 = .maximumFailures($1.int) },
+    "ServerSentEvents.Options.minimumDelay(_:)": events { $0 = .minimumDelay($1.duration) },
     "HTTPBody.bytes(upTo:)": { _ = try await HTTPBody.text("abc").bytes(upTo: $0.int) },
     "HAREntry.attempt": entry { $0.attempt = $1.int }, "HAREntry.hop": entry { $0.hop = $1.int },
     "HAREntry.startedAt": entry { $0.startedAt = $1.date },
@@ -422,6 +432,8 @@ import Testing
     "HTTPResponse.": "a report", "HTTPStatus.init(integerLiteral:)": "as init(rawValue:)",
     "InstrumentEvent.": "a report", "JSONValue.": "a value that is only encoded",
     "ClientWork.finishDraining(within:)": "the program implements it",
+    "HTTPBody.standardInput(length:contentType:)": "as descriptor(_:length:contentType:)",
+    "TransferOptions.": "sets the field of RequestOptions with the same name",
     "HTTPHeaders.retryAfter(now:)": "RetryAfterTests covers dates",
     "LoggingMiddleware.Detail.": "an option set", "ProtectionSpace.port": "as its initializer",
     "RedirectPolicy.Hop.": "a report", "RequestContext.": "progress that a transport reports",
@@ -451,32 +463,6 @@ import Testing
     }
     #expect(unknown.isEmpty, "add them to `tries`, or to `excused` with a reason")
     #expect(Self.tries.keys.filter { !names.contains($0) }.isEmpty, "no longer public")
-  }
-
-  /// Returns the variables and functions that take a number.
-  private static func names(of page: String) -> Set<String> {
-    var names: Set<String> = []
-    for line in page.split(separator: "\n") {
-      let parts = line.components(separatedBy: "  |  ")
-      guard parts.count == 2 else { continue }
-      var words = parts[1].split(separator: " ")
-      words.removeAll { ["nonisolated", "@discardableResult", "static", "indirect"].contains($0) }
-      let kind = words.first?.prefix { $0.isLetter }
-      var declaration = parts[1]
-      switch kind {
-      case "var" where !declaration.hasSuffix("{ get }"): break
-      case "func", "init":
-        if let end = declaration.range(of: " -> ", options: .backwards) {
-          declaration = String(declaration[..<end.lowerBound])
-        }
-      default: continue
-      }
-      let types = declaration.split { !$0.isLetter && !$0.isNumber }
-      if types.contains(where: { ["Int", "Int64", "Double", "Duration", "TimeInterval", "Date"].contains($0) }) {
-        names.insert(parts[0])
-      }
-    }
-    return names
   }
 
   @Test(arguments: tries.keys.sorted()) func `a number at the end of its range yields a result or an error`(

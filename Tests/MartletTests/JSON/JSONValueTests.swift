@@ -18,6 +18,28 @@ import Testing
   ]
 
   @Test(arguments: rows)
+  func `the description is JSON text of the value`(_ row: (text: String, value: JSONValue)) throws {
+    #expect(try Self.decoded(row.value.description) == row.value)
+  }
+
+  @Test func `describes objects in one line, sorted by name`() {
+    let value: JSONValue = ["b": [1, 1.5, .null, true], "a": "\"\n\\", "c": .digits("1e400"), "d": .number(.nan)]
+
+    #expect("\(value)" == #"{"a":"\"\n\\","b":[1,1.5,null,true],"c":1e400,"d":null}"#)
+    #expect("\(JSONValue.object([:])) \(JSONValue.array([]))" == "{} []")
+  }
+
+  @Test func `is interpolated into a target by its content`() throws {
+    let order: JSONValue = ["id": "a/b", "page": 2, "tags": ["x"]]
+    let target: RequestTarget = "https://a.test/\(order["id"])?page=\(order["page"])"
+
+    #expect(try target.resolve(against: nil).string == "https://a.test/a%2Fb?page=2")
+    for member in ["tags", "missing"] {
+      #expect(throws: InvalidInput.self) { try RequestTarget("https://a.test/\(order[member])").resolve(against: nil) }
+    }
+  }
+
+  @Test(arguments: rows)
   func `decodes and encodes each kind of value`(_ row: (text: String, value: JSONValue)) throws {
     let value = try Self.decoded(row.text)
     #expect(value == row.value)

@@ -170,4 +170,15 @@ import Testing
 
     #expect(response.url.absoluteString == url)
   }
+
+  @Test func `decodes an empty body as nil for an optional type only`() throws {
+    struct Item: Decodable, Equatable { var a: Int }
+    let empty = HTTPResponse(status: .noContent)
+    let full = HTTPResponse(status: .ok, body: Data(#"{"a":1}"#.utf8))
+
+    #expect(try empty.json(Item?.self) == nil)
+    #expect(try full.json(Item?.self) == Item(a: 1))
+    #expect(throws: HTTPError.self) { try empty.json(Item.self) }
+    #expect(throws: HTTPError.self) { try empty.json([Item].self) }
+  }
 }

@@ -37,7 +37,7 @@ extension HTTPBody {
 
 /// The bytes of an open descriptor, from its current position to its end.
 private struct DescriptorChunks: AsyncSequence, Sendable {
-  /// The interval of the checks for cancellation while no bytes arrive, in milliseconds.
+  /// The time between two checks for cancellation while no bytes arrive, in milliseconds.
   private static let wait: Int32 = 500
 
   let number: Int32
@@ -60,7 +60,8 @@ private struct DescriptorChunks: AsyncSequence, Sendable {
   /// The next bytes, none at the end, or `nil` if none have arrived yet.
   private static func block(_ number: Int32) throws(HTTPError) -> Data? {
     var state = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-    guard poll(&state, 1, wait) > 0 else { return nil }
+    // Without the check, a negative number would never be ready.
+    guard number < 0 || poll(&state, 1, wait) > 0 else { return nil }
     var block = Data(count: BodyPlan.block)
     let count = block.withUnsafeMutableBytes { read(number, $0.baseAddress, $0.count) }
     if count >= 0 { return block.prefix(count) }

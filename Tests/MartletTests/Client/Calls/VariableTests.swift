@@ -36,6 +36,8 @@ import Testing
 
   @MainActor @Test(arguments: ways + bodyWays + callbackWays + requestWays)
   func `escapes the values in a literal, and nothing in a variable`(way: Way) async throws {
+    // Some ways download to the temporary folder.
+    try TemporaryFolder.requireRoom()
     let (client, transport) = Self.client()
     let text = "http://other.test/a%2Fb/é?x=1%262"
     let url = try #require(URL(string: text))
