@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,4 +48,13 @@ int martlet_above_streams(int descriptor) {
   close(descriptor);
   errno = code;
   return other;
+}
+
+void *martlet_grow_pages(void *start, size_t size, size_t larger) {
+#if defined(__linux__)
+  void *moved = mremap(start, size, larger, MREMAP_MAYMOVE);
+  return moved == MAP_FAILED ? NULL : moved;
+#else
+  return NULL;
+#endif
 }

@@ -1,3 +1,5 @@
+import CMartletShim
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -13,6 +15,8 @@
 struct BodyMemory: ~Copyable, Sendable {
   /// The minimum size; below it, the heap is faster.
   static let minimumSize = 128 << 10
+  /// The maximum size for an announced length, which is only a promise.
+  static let maximumReservation = 16 << 20
 
   private var pages = Pages()
   private(set) var count = 0
@@ -24,6 +28,7 @@ struct BodyMemory: ~Copyable, Sendable {
   /// Provides room for a total number of bytes; returns whether there is memory.
   mutating func reserve(_ needed: Int) -> Bool {
     guard needed > pages.size else { return true }
+    if pages.grow(to: needed) { return true }
     guard var larger = Pages(forBytes: needed) else { return false }
     larger.write(UnsafeRawBufferPointer(start: pages.start, count: count), at: 0)
     pages.release()
@@ -43,6 +48,11 @@ struct BodyMemory: ~Copyable, Sendable {
   mutating func take() -> Data {
     guard let start = pages.start else { return Data() }
     defer { (pages, count) = (Pages(), 0) }
+    // A short body, or the beginning of one that is streamed, must not keep pages that were reserved for more.
+    guard count >= Self.minimumSize / 2 else {
+      defer { pages.release() }
+      return Data(bytes: start, count: count)
+    }
     return Data(bytesNoCopy: start, count: count, deallocator: .custom { [pages] _, _ in pages.release() })
   }
 }
@@ -65,8 +75,7 @@ private struct Pages: Sendable {
 
   /// Reserves pages, or returns `nil` if there are none.
   init?(forBytes count: Int) {
-    // Powers of two are likely to fit again, and unwritten pages take no memory.
-    let size = count > Self.maximumFreeBytes / 2 ? count : 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)
+    let size = Self.size(forBytes: count)
     let used = Self.free.withLock { free in
       free.lastIndex { $0.size == size }.map { free.remove(at: $0) }
     }
@@ -85,7 +94,20 @@ private struct Pages: Sendable {
     (self.address, self.size) = (address, size)
   }
 
+  /// Powers of two are likely to fit again, and unwritten pages take no memory.
+  private static func size(forBytes count: Int) -> Int {
+    count > maximumFreeBytes / 2 ? count : 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)
+  }
+
   var start: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: address) }
+
+  /// Provides room for more bytes without copying; returns whether the system can.
+  mutating func grow(to count: Int) -> Bool {
+    let larger = Self.size(forBytes: count)
+    guard let start, let moved = martlet_grow_pages(start, size, larger) else { return false }
+    (address, size) = (UInt(bitPattern: moved), larger)
+    return true
+  }
 
   mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
     guard let start, let source = bytes.baseAddress else { return }
@@ -103,14 +125,20 @@ private struct Pages: Sendable {
 
   /// Keeps the pages for another body, or returns them to the system.
   func release() {
-    guard let start else { return }
-    let isKept = Self.free.withLock { free in
-      guard size <= Self.maximumFreeBytes / 2, free.reduce(size, { $0 + $1.size }) <= Self.maximumFreeBytes else {
-        return false
-      }
+    guard size > 0 else { return }
+    let surplus = Self.free.withLock { free in
+      guard size <= Self.maximumFreeBytes / 2 else { return [self] }
       free.append(self)
-      return true
+      var bytes = free.reduce(0) { $0 + $1.size }
+      // The oldest ones first: their size may not be in use any longer.
+      var count = 0
+      while bytes > Self.maximumFreeBytes {
+        bytes -= free[count].size
+        count += 1
+      }
+      defer { free.removeFirst(count) }
+      return Array(free.prefix(count))
     }
-    if !isKept { munmap(start, size) }
+    for pages in surplus { if let start = pages.start { munmap(start, pages.size) } }
   }
 }

@@ -227,7 +227,7 @@ package final class BodyStream: Sendable {
         $0.isStreamed = true
         $0.piece = continuation
       case .whole(let limit, let continuation):
-        $0.join(reserving: min(limit, expected))
+        $0.join(reserving: min(limit, expected, BodyMemory.maximumReservation))
         $0.whole = continuation
         $0.limit = limit
       }
@@ -270,7 +270,7 @@ extension BodyStream.State {
 
   fileprivate mutating func add(_ data: Data) {
     if data.isEmpty { return }
-    if memory.exists {
+    if memory.exists || isCollecting && !buffer.isEmpty && buffer.count + data.count >= BodyMemory.minimumSize {
       data.withUnsafeBytes { append($0) }
     } else if buffer.isEmpty && !isReserved {
       buffer = data
@@ -296,8 +296,10 @@ extension BodyStream.State {
     if !memory.exists, count >= BodyMemory.minimumSize { moveToMemory(2 * count) }
     if memory.exists {
       if memory.append(bytes) { return }
-      // The heap is the last resort.
-      buffer = memory.take()
+      // The heap is the last resort. A copy, because the heap cannot enlarge pages.
+      let received = memory.take()
+      buffer = Data(capacity: received.count + bytes.count)
+      buffer.append(received)
     }
     buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
   }
@@ -377,8 +379,10 @@ extension BodyStream.State {
   ) -> BodyStream.Action? {
     if bufferCount > limit {
       whole = nil
-      defer { abandon() }
-      return .whole(continuation, .success((takeBuffer().prefix(limit), false)))
+      let beginning = takeBuffer().prefix(limit)
+      // The rest is dropped, which must not look like the end of the body.
+      if case .failed? = end {} else { end = .failed(CancellationError()) }
+      return .whole(continuation, .success((beginning, false)))
     }
     guard let end else { return nil }
     whole = nil

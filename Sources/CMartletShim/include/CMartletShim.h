@@ -435,6 +435,8 @@ bool martlet_socket_has_room(int socket);
 /// The local port of a TCP socket, or -1.
 int martlet_socket_port(int socket);
 void martlet_close(int descriptor);
+/// Enlarges mapped pages without copying; returns their new address, or NULL if the system cannot.
+void *_Nullable martlet_grow_pages(void *_Nonnull start, size_t size, size_t larger);
 /// An immutable file in memory, or -1.
 int martlet_memory_file(const void *_Nullable bytes, size_t count);
 /// Sets the receive low-water mark: the bytes that make a socket readable, unless it has ended. The default is 1.

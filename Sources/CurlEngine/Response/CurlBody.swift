@@ -82,7 +82,7 @@ final class CurlBody {
     isUnflushed = true
     if gatherer == nil {
       // A reader that collects has its own buffer.
-      if isCollected || taken < Self.smallBody || stream.isCollecting { return stream.append(copying: bytes) }
+      if taken < Self.smallBody || stream.isCollecting || isCollected && !stream.isStreamed { return stream.append(copying: bytes) }
       gatherer = ChunkAccumulator()
     }
     guard let piece = gatherer?.add(bytes) else { return unread }

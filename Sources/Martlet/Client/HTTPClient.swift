@@ -22,9 +22,12 @@ public actor HTTPClient {
 
   /// Creates a client.
   ///
-  /// - Parameter configure: Changes the default configuration. `@Sendable`, because an actor's initializer has its own
-  ///   isolation; ``derived(_:)`` has no such limit.
-  public init(_ configure: @Sendable (inout Configuration) -> Void = { _ in }) {
+  /// - Parameters:
+  ///   - isolation: The caller's actor, on which the closure runs.
+  ///   - configure: Changes the default configuration, before this initializer returns.
+  public init(
+    isolation: isolated (any Actor)? = #isolation, _ configure: (inout Configuration) -> Void = { _ in }
+  ) {
     var configuration = Configuration.default
     // The transport of the global default is only a description; each client has its own sessions.
     configure(&configuration)

@@ -20,10 +20,10 @@ import Testing
     let encoding = String.Encoding(rawValue: 0x8000_0000 | number)
     for octet in UInt8.min...UInt8.max {
       let expected = Self.known(String(data: Data([octet]), encoding: encoding))
-      let text = SingleOctetCharset.decode([octet], name)
+      let text = SingleOctetCharset.decode(Data([octet]), name)
       #expect(text.map { Array($0.unicodeScalars) } == expected.map { Array($0.unicodeScalars) }, "\(octet)")
     }
-    #expect(SingleOctetCharset.decode([], name)?.isEmpty == true)
+    #expect(SingleOctetCharset.decode(Data(), name)?.isEmpty == true)
   }
 
   /// Returns nil for text with scalars of Apple's corporate use area: Foundation uses them for undefined octets.
@@ -31,7 +31,9 @@ import Testing
     text?.unicodeScalars.contains { 0xF860...0xF8FE ~= $0.value } == true ? nil : text
   }
 
-  @Test func `has no table for an unknown name`() { #expect(SingleOctetCharset.decode([0x41], "ISO-8859-12") == nil) }
+  @Test func `has no table for an unknown name`() {
+    #expect(SingleOctetCharset.decode(Data([0x41]), "ISO-8859-12") == nil)
+  }
 
   #if !canImport(Darwin)
     private static let pairs: [(MultiOctetCharset, String.Encoding)] = [

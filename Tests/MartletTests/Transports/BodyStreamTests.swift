@@ -155,9 +155,12 @@ import Testing
     #expect(stream.append(Data("x".utf8)) == nil)
   }
 
-  @Test func `reading after a truncated collection is an error instead of the end`() async throws {
-    let stream = Self.stream("abcdef", ending: false)
-    _ = try await stream.collect(upTo: 3)
+  @Test(arguments: [false, true]) func `reading after a truncated collection is an error instead of the end`(
+    isEnding: Bool
+  ) async throws {
+    let stream = Self.stream("abcdef", ending: isEnding)
+    let (beginning, isWhole) = try await stream.collect(upTo: 3)
+    #expect(beginning == Data("abc".utf8) && !isWhole)
 
     await #expect(throws: CancellationError.self) { try await stream.next() }
     stream.finish()

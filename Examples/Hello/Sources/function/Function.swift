@@ -16,6 +16,7 @@ import Martlet
 
   struct Failure: Encodable {
     let errorMessage: String
+    let errorType: String
   }
 
   static func main() async throws {
@@ -23,7 +24,7 @@ import Martlet
       fatalError("AWS_LAMBDA_RUNTIME_API is not set: the runtime sets it")
     }
     // Created once, before the first event, to reuse its connections.
-    let client = HTTPClient { $0.timeout.total = .seconds(5) }
+    let client = HTTPClient { $0.timeout.total = .seconds(2) }
     let runtime = HTTPClient {
       $0.baseURL = "http://\(raw: host)/2018-06-01/runtime/"
       $0.cache = .off
@@ -31,16 +32,20 @@ import Martlet
       $0.timeout = TimeoutPolicy(idle: nil, firstByte: nil, total: nil)
     }
     while true {
+      let outcome: (path: String, body: HTTPBody)
       let next = try await runtime.get("invocation/next")
-      guard let id = next.headers["Lambda-Runtime-Aws-Request-Id"] else { continue }
+      guard let id = next.headers["Lambda-Runtime-Aws-Request-Id"] else {
+        fatalError("AWS_LAMBDA_RUNTIME_API does not name a runtime")
+      }
+      // A result that cannot be reported ends the process, and the runtime starts another one.
       do {
         let event = try next.json(Event.self)
         let response = try await client.get("\(raw: event.url)")
-        let result = Result(status: response.status.rawValue, bytes: response.body.count)
-        try await runtime.post("invocation/\(id)/response", body: .json(result))
+        outcome = ("response", .json(Result(status: response.status.rawValue, bytes: response.body.count)))
       } catch {
-        try await runtime.post("invocation/\(id)/error", body: .json(Failure(errorMessage: "\(error)")))
+        outcome = ("error", .json(Failure(errorMessage: "\(error)", errorType: "RequestFailed")))
       }
+      try await runtime.post("invocation/\(id)/\(outcome.path)", body: outcome.body)
     }
   }
 }
