@@ -82,7 +82,9 @@ final class CurlBody {
     isUnflushed = true
     if gatherer == nil {
       // A reader that collects has its own buffer.
-      if taken < Self.smallBody || stream.isCollecting || isCollected && !stream.isStreamed { return stream.append(copying: bytes) }
+      if taken < Self.smallBody || stream.isCollecting || isCollected && !stream.isStreamed {
+        return stream.append(copying: bytes)
+      }
       gatherer = ChunkAccumulator()
     }
     guard let piece = gatherer?.add(bytes) else { return unread }
