@@ -40,7 +40,8 @@ import Testing
     try TemporaryFolder.requireRoom()
     let (client, transport) = Self.client()
     let text = "http://other.test/a%2Fb/é?x=1%262"
-    let url = try #require(URL(string: text))
+    // Foundation would escape the percent signs again if the text contained an unescaped character.
+    let url = try #require(URL(string: "http://other.test/a%2Fb/%C3%A9?x=1%262"))
 
     try await way.literal(client, Self.id)
     try await way.url(client, url)

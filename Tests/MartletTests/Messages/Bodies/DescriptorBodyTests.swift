@@ -20,7 +20,7 @@ import Testing
     let body = HTTPBody.descriptor(file.fileDescriptor)
 
     #expect((body.length, body.isReplayable) == (nil, false))
-    #expect(try await body.bytes() == Data("456789".utf8))
+    #expect(try await body.collected().bytes() == Data("456789".utf8))
     let error = await #expect(throws: HTTPError.self) { try await client.post("/", body: body) }
 
     #expect(error?.kind == .bodyNotReplayable)
@@ -34,7 +34,7 @@ import Testing
     let body = HTTPBody.multipart(boundary: "b") {
       $0.add(.descriptor(file.fileDescriptor, length: 7, contentType: nil), for: "log", filename: "a.log")
     }
-    let text = String(decoding: try await body.bytes(), as: UTF8.self)
+    let text = String(decoding: try await body.collected().bytes(), as: UTF8.self)
 
     #expect(text.contains("name=\"log\"; filename=\"a.log\"\r\n\r\ncontent\r\n--b--"))
     try file.close()
