@@ -223,9 +223,21 @@ extension VariableTests {
       text: { try remove(await RequestQueue(client: $0).download($1).value) }),
     Way(
       testDescription: "scope",
-      literal: { _ = try await RequestScope(client: $0).start("/u/\($1)").value },
-      url: { _ = try await RequestScope(client: $0).start($1).value },
-      text: { _ = try await RequestScope(client: $0).start($1).value }),
+      literal: {
+        let scope = RequestScope(client: $0)
+        _ = try await scope.start("/u/\($1)").value
+        withExtendedLifetime(scope) {}
+      },
+      url: {
+        let scope = RequestScope(client: $0)
+        _ = try await scope.start($1).value
+        withExtendedLifetime(scope) {}
+      },
+      text: {
+        let scope = RequestScope(client: $0)
+        _ = try await scope.start($1).value
+        withExtendedLifetime(scope) {}
+      }),
     Way(
       testDescription: "request get",
       literal: { _ = try await $0.send(.get("/u/\($1)")) },
