@@ -55,6 +55,7 @@ void *martlet_grow_pages(void *start, size_t size, size_t larger) {
   void *moved = mremap(start, size, larger, MREMAP_MAYMOVE);
   return moved == MAP_FAILED ? NULL : moved;
 #else
+  (void)start, (void)size, (void)larger;
   return NULL;
 #endif
 }
