@@ -1,7 +1,7 @@
 /// Completes and checks the URLs of the command line.
 ///
-/// A word without scheme counts as a URL only if its host contains a dot, has a port, or is `localhost`, so a misspelt
-/// command never becomes the name of a host.
+/// A word without scheme counts as a URL only if its host contains a dot, has a port, or is `localhost`, so a
+/// misspelled command never becomes the name of a host.
 enum Address {
   /// Completes a URL: `:8080/x` is on this machine, and the scheme can be omitted.
   ///

@@ -44,7 +44,7 @@ enum ExitCode: Int32, Sendable {
   case hungUp = 129
   /// SIGINT, with the shells' number.
   case interrupted = 130
-  /// The reader of the output went away (SIGPIPE, with the shells' number).
+  /// The reader has closed the output (SIGPIPE, with the shells' number).
   case brokenPipe = 141
   /// SIGTERM, with the shells' number.
   case terminated = 143

@@ -61,7 +61,7 @@ struct CommandEntry: Sendable {
     CommandEntry(name: .demo, summary: "run a tour against an embedded server", usage: ["demo"]),
     CommandEntry(name: .doctor, summary: "print the libraries and limits of the system", usage: ["doctor"]),
     CommandEntry(
-      name: .help, summary: "print the help of a command", usage: ["help [COMMAND|config|write-out]"],
+      name: .help, summary: "print help for a command", usage: ["help [COMMAND|config|write-out]"],
       words: CommandName.allCases.map(\.rawValue) + HelpTopic.allCases.map(\.rawValue)),
     CommandEntry(
       name: .completion, summary: "print a completion script for a shell", usage: ["completion SHELL"],

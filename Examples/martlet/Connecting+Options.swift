@@ -27,9 +27,9 @@ extension Connecting {
   /// Rejects combinations of options that exclude each other.
   func check() throws(UsageError) {
     if let key {
-      guard let certificate else { throw UsageError("--key '\(key)' needs the --cert that it belongs to") }
+      guard let certificate else { throw UsageError("--key '\(key)' needs --cert") }
       if certificate.isPKCS12 {
-        throw UsageError("--key and --cert '\(certificate.file)' exclude each other: PKCS #12 has the key in it")
+        throw UsageError("--key and --cert '\(certificate.file)' exclude each other: PKCS #12 contains the key")
       }
     }
     if !usesEngine, let option = engineOption {

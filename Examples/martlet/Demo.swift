@@ -154,7 +154,7 @@ struct Demo {
 
     try check(response.text == "third time lucky", "got \(response.text)")
     try check(response.attempts.count == 3 && server.requests.count == 3, "\(server.requests.count) attempts")
-    return "503, 503, then \(response.status.rawValue) at attempt \(response.attempts.count)"
+    return "503, 503, then \(response.status.rawValue) on attempt \(response.attempts.count)"
   }
 
   /// A timeout reports its phase and its duration.
@@ -185,7 +185,7 @@ struct Demo {
 
     do {
       _ = try await client.post("/orders", body: .json(["item": "tea"]))
-      throw Checklist.Failure("a 503 was no error")
+      throw Checklist.Failure("a 503 was not an error")
     } catch let error as HTTPError {
       guard error.explanation.entries.first?.code == "retry.refused.notIdempotent" else {
         throw Checklist.Failure("no reason: \(error.explanation)")

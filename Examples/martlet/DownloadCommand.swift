@@ -31,7 +31,7 @@ struct DownloadCommand: Equatable, Sendable {
       segments = try Arguments.count(value, of: "--segments", in: 1...16)
     }
     if urls.count > 1 {
-      if checksum != nil { throw UsageError("--sha256 is for one URL, and there are \(urls.count)") }
+      if checksum != nil { throw UsageError("--sha256 supports one URL, but got \(urls.count)") }
       if let output, !Self.isFolder(output) {
         throw UsageError("-o must be a folder for several URLs, and '\(output)' is not one")
       }

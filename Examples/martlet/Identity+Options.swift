@@ -38,7 +38,7 @@ extension Identity {
 
   /// Rejects combinations of options that exclude each other.
   func check() throws(UsageError) {
-    if let scheme, user == nil { throw UsageError("--\(scheme.rawValue) needs the --user that it is for") }
+    if let scheme, user == nil { throw UsageError("--\(scheme.rawValue) needs --user") }
   }
 
   private static func path(_ value: String, of name: String) throws(UsageError) -> String {

@@ -63,7 +63,7 @@ struct Identity: Equatable, Sendable {
     let jar = CookieJar()
     for cookie in cookies {
       guard await jar.set(line: "\(cookie); Path=/", from: RequestTarget(url)) else {
-        throw UsageError("--cookie '\(cookie.prefix { $0 != "=" })' is not a cookie that this URL could have")
+        throw UsageError("--cookie '\(cookie.prefix { $0 != "=" })' is not a valid cookie for this URL")
       }
     }
     return OwnCookies(jar: jar)
@@ -84,7 +84,7 @@ struct Identity: Equatable, Sendable {
       let isTable = text.split(whereSeparator: \.isNewline).allSatisfy {
         $0.hasPrefix("#") || $0.contains("\t") || $0.allSatisfy(\.isWhitespace)
       }
-      guard isTable else { throw UsageError("'\(file)' is no cookies.txt; if it is a jar, use --cookie-jar") }
+      guard isTable else { throw UsageError("'\(file)' is not a cookies.txt file; for a jar, use --cookie-jar") }
       await jar.add(netscape: text)
     }
   }

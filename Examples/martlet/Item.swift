@@ -41,7 +41,7 @@ enum Item: Equatable {
     let forms = "name=text, name:=json, name@file, name==query, Header:value and Header;"
     let options = OptionEntry.byName.keys.map { String($0.dropFirst(2)) }
     let guess = Suggestion.nearest(to: word, in: options).map { "; did you mean --\($0)?" }
-    throw UsageError("'\(word)' is none of \(forms)\(guess ?? "")")
+    throw UsageError("'\(word)' is not one of \(forms)\(guess ?? "")")
   }
 
   private static func item(named name: String, _ rest: Substring, _ word: String) throws(UsageError) -> Item {

@@ -12,7 +12,7 @@ extension OptionEntry {
       "--resume", .command, "resume a partial download, the default", [.download], conflicts: ["--no-resume"]),
     OptionEntry("--no-resume", .command, "download the whole file again", [.download], conflicts: ["--resume"]),
     OptionEntry(
-      "--field", value: .text("NAME"), .command, "send the file as a field of a form", [.upload], isConfigurable: false),
+      "--field", value: .text("NAME"), .command, "send the file as a form field", [.upload], isConfigurable: false),
     OptionEntry("--gzip", .command, "compress the file with gzip", [.upload]),
     OptionEntry("--count", value: .text("N"), .command, "send N requests, 200 by default", [.load]),
     OptionEntry(
@@ -174,7 +174,7 @@ extension OptionEntry {
         conflicts: ["--no-config"], isConfigurable: false),
       OptionEntry(
         "--no-config", .tool, "ignore the configuration file", sending, conflicts: ["--config"], isConfigurable: false),
-      OptionEntry("--help", short: "h", .tool, "print the help of the command", everywhere, isConfigurable: false),
+      OptionEntry("--help", short: "h", .tool, "print help for the command", everywhere, isConfigurable: false),
       OptionEntry("--version", short: "V", .tool, "print the version", everywhere, isConfigurable: false),
     ] + accepted
 

@@ -20,7 +20,7 @@ struct Question {
     let realm = challenge.realm.map { " (\"\(Visible.line($0))\")" } ?? ""
     text +=
       "martlet: \(challenge.isProxy ? "the proxy " : "")\(Visible.line(challenge.host))\(realm) asks for a password"
-    if challenge.isSentInClear { text += ", which everybody on the way could read" }
+    if challenge.isSentInClear { text += " over an unencrypted connection" }
     return "\(text)\nPassword of \(Visible.line(user)): "
   }
 

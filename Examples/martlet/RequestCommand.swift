@@ -106,7 +106,7 @@ struct RequestCommand: Equatable, Sendable {
       options = options.timeout(TimeoutPolicy(idle: nil, total: timeout))
     }
     if let connectTimeout { options = options.timeout(connect: connectTimeout) }
-    // A request that is not sent fails once.
+    // With --offline nothing is sent, so there is nothing to retry.
     if retries > 0, !isOffline { options = options.retry(.backoff(attempts: retries + 1)) }
     if explains { options = options.explains() }
     if !followsRedirects { options = options.redirects(.off) }

@@ -46,7 +46,7 @@ final class Kept<Value: Sendable>: Sendable {
   func change(_ body: (inout Value) -> Void) { state.withLock { body(&$0) } }
 }
 
-/// Keeps the last request as it is sent; with ``isOffline``, prevents that it is sent.
+/// Keeps the last request as it is sent; with ``isOffline``, prevents sending it.
 struct RequestKeeper: Middleware {
   /// The error that replaces the response of a request that is not sent.
   struct NotSent: Error {}

@@ -17,12 +17,12 @@ enum Suggestion {
       let isBeginning = word.count > 2 && candidate.count > word.count && candidate.hasPrefix(word)
       return (isBeginning ? 1 : distance(word, candidate), candidate)
     }
-    // On a tie, prefers the candidate of the same length: letters are exchanged more often than omitted.
+    // On a tie, prefers the candidate of the same length: letters are transposed more often than omitted.
     func rank(_ guess: (Int, String)) -> (Int, Int, String) { (guess.0, abs(guess.1.count - word.count), guess.1) }
     return ranked.filter { $0.0 <= limit && $0.0 < $0.1.count }.min { rank($0) < rank($1) }?.1
   }
 
-  /// The number of letters added, removed, changed or exchanged with their neighbor between two words.
+  /// The number of letters added, removed, changed or transposed between two words.
   static func distance(_ word: String, _ other: String) -> Int {
     let (source, target) = (Array(word), Array(other))
     var before: [Int] = []

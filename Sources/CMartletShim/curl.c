@@ -297,7 +297,7 @@ static void open_library(void) {
 static void load(void) {
   martlet_exit_watch();
   if (!martlet_library_enter()) {
-    snprintf(problem, sizeof problem, "libcurl cannot start: the process exits");
+    snprintf(problem, sizeof problem, "libcurl cannot start: the process is exiting");
     return;
   }
   open_library();

@@ -1,6 +1,6 @@
 /// A dictionary that drops its oldest entries beyond a limit.
 ///
-/// Peers choose the keys, so the table must not grow without a limit. Its code is in a program once, not for each type.
+/// Peers choose the keys, so the table must not grow without a limit. Its code is not specialized for each type.
 package struct RecentTable<Key: Hashable, Value> {
   private let limit: Int
   private var values: [Key: Value] = [:]

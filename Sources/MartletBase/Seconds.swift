@@ -13,7 +13,7 @@ extension Duration {
   /// The sum of the bounded durations.
   public func adding(_ other: Duration) -> Duration { bounded + other.bounded }
 
-  /// Doubles the duration some times, up to `maximum`.
+  /// Doubles the duration several times, up to `maximum`.
   public func doubled(_ times: Int, upTo maximum: Duration) -> Duration {
     var result = min(self, maximum)
     var times = times
@@ -31,7 +31,7 @@ extension Duration {
 
   /// The duration as a number of seconds.
   ///
-  /// Many times as quick as the division of two durations, or the conversion of `attoseconds`, which has 128 bits.
+  /// Many times faster than the division of two durations, or the conversion of `attoseconds`, which has 128 bits.
   public var inSeconds: Double {
     let (seconds, attoseconds) = clampedComponents
     return Double(seconds) + Double(attoseconds) / 1e18

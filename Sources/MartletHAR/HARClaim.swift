@@ -39,7 +39,7 @@ final class HARClaim: Sendable {
   private static func name(_ path: String) -> Name? {
     let (folder, given) = DiskCalls.split(path)
     #if canImport(Darwin)
-      // Most file systems ignore case and the form of accents.
+      // Most file systems ignore case and Unicode normalization.
       let name = given.lowercased().decomposedStringWithCanonicalMapping
     #else
       let name = given

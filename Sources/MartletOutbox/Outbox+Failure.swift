@@ -21,11 +21,11 @@ extension Outbox {
     /// A one-line description.
     public var description: String {
       switch self {
-      case .status(let status): "the server answered \(status.rawValue)"
+      case .status(let status): "the server responded with \(status.rawValue)"
       case .error(let kind, let message): "\(kind): \(message)"
       case .redirected(let method): "it was redirected to a \(method.rawValue)"
       case .unreadable(let message): message
-      case .expired: "it has waited for longer than it may"
+      case .expired: "it has waited for longer than maximumAge"
       case .cancelled: "it was cancelled"
       }
     }

@@ -17,7 +17,7 @@ extension Outbox {
     ///
     /// After the last one, the request becomes a dead letter. Only failures that involve a server count. Attempts
     /// without a connection do not count, nor attempts that TLS ends before the request: a day offline, or with an
-    /// expired certificate, makes no dead letters.
+    /// expired certificate, creates no dead letters.
     public var maximumAttempts = 20
 
     /// The maximum age of a request; 7 days by default.
@@ -72,13 +72,15 @@ extension Outbox {
 
     /// The first invalid option, or `nil`.
     var problem: String? {
-      if maximumAttempts < 1 { return "an outbox with \(maximumAttempts) attempts; at least 1 is needed" }
+      if maximumAttempts < 1 { return "maximumAttempts is \(maximumAttempts); it must be at least 1" }
       if initialDelay <= .zero || maximumDelay < initialDelay {
-        return "an outbox needs an initialDelay above zero, and a maximumDelay that is not shorter"
+        return "initialDelay must be positive, and maximumDelay must not be shorter than initialDelay"
       }
-      if maximumDelay > .seconds(365 * 24 * 3600) { return "the maximumDelay of an outbox is more than a year" }
-      if maximumAge <= .zero { return "an outbox whose requests are too old at once" }
-      if maximumBytes < 1 { return "an outbox for \(maximumBytes) bytes" }
+      if maximumDelay > .seconds(365 * 24 * 3600) {
+        return "maximumDelay is \(maximumDelay); it must be at most a year"
+      }
+      if maximumAge <= .zero { return "maximumAge is \(maximumAge); it must be positive" }
+      if maximumBytes < 1 { return "maximumBytes is \(maximumBytes); it must be at least 1" }
       return nil
     }
   }

@@ -3,15 +3,15 @@ public import Martlet
 extension Outbox {
   /// The status of an ``Outbox``.
   public struct Status: Sendable, Hashable {
-    /// The requests that wait for delivery, including those being sent.
+    /// The number of pending requests, including those being sent.
     public internal(set) var pending = 0
-    /// The requests that this process is sending.
+    /// The number of requests that this process is sending.
     public internal(set) var sending = 0
-    /// The requests that this process has delivered.
+    /// The number of requests that this process has delivered.
     public internal(set) var delivered = 0
-    /// The dead letters.
+    /// The number of dead letters.
     public internal(set) var dead = 0
-    /// The bytes of all stored requests.
+    /// The number of bytes of all stored requests.
     public internal(set) var bytes: Int64 = 0
     /// Whether this process sends the requests.
     public internal(set) var isSender = false

@@ -4,8 +4,8 @@ import MartletBase
 /// The body of a submission: a small one in memory, a larger one in its own file.
 ///
 /// The file is locked until the journal mentions it, so the cleanup can recognize abandoned files. A file that the
-/// journal does not mention is removed only by the holder of its lock, after checking that the file still has its name,
-/// which could be another file's by then.
+/// journal does not mention is removed only by the holder of its lock. The holder first checks that the name has not
+/// been reused for another file.
 final class OutboxBody: Sendable {
   /// The maximum size of a body that is stored in the journal itself.
   static let smallBytes = 64 << 10
@@ -37,7 +37,7 @@ final class OutboxBody: Sendable {
     var file: OpenFile?
     do {
       let size = try await body.write(upTo: limit) { chunk in
-        // Only the last chunk is as small.
+        // Only the last chunk can be this small.
         if file == nil, chunk.count <= smallBytes { return small = chunk }
         if file == nil { file = try await onFileQueue { () throws(HTTPError) in try make(path) } }
         try await onFileQueue { [file] () throws(HTTPError) in try file?.append(chunk) }
@@ -50,7 +50,7 @@ final class OutboxBody: Sendable {
       }
       return OutboxBody(path, file, length: size)
     } catch {
-      // Before the lock is released, because the name could belong to another file after that.
+      // Remove the file before releasing its lock, because the name could belong to another file afterwards.
       if let file { withExtendedLifetime(file) { _ = unlink(path) } }
       guard var error = error as? HTTPError else { throw error }
       error.phase = .queued

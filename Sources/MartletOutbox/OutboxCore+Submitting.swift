@@ -43,7 +43,7 @@ extension OutboxCore {
         body: body.bytes)
       let line = try OutboxLine(.submitted(entry), contents)
       guard line.bytes.count <= OutboxLine.maximumBytes else {
-        var error = HTTPError(.invalidRequest, "the header fields are larger than an outbox stores")
+        var error = HTTPError(.invalidRequest, "the header fields exceed the limit of an outbox")
         (error.method, error.url, error.redactedURL) = (request.method, request.url, "\(request.target)")
         throw error
       }

@@ -9,7 +9,7 @@ import MartletBase
 ///   compact ─▶ unless others have added lines: write needed lines to a new file, sync, rename
 /// ```
 ///
-/// Each of them holds the lock of the folder. They block, so they are called where that is allowed, one at a time.
+/// Each operation holds the folder's lock. Operations block, so they run one at a time on a thread that may block.
 final class OutboxJournal: Sendable {
   /// The changes since the last report.
   struct JournalChanges: Sendable {
@@ -152,13 +152,13 @@ final class OutboxJournal: Sendable {
   /// Whether nothing was written to the file; throws if it is not a journal that this version can read.
   private func isNew(_ file: OpenFile, _ size: Int64, _ head: Data) throws(HTTPError) -> Bool {
     let bytes = try file.read(at: 0, count: head.count)
-    // With zeros, only the name of the file has reached the disk.
+    // If the file contains zeros, only its name has reached the disk.
     if bytes.count < head.count || size == head.count && bytes.allSatisfy({ $0 == 0 }) { return true }
     // Heads of other versions may have other lengths.
     var lines = OutboxLines(file, from: 0)
     if let (line, _) = try lines.next(), case .began(let version)? = OutboxLine(line)?.change {
       guard version != Self.version else { return false }
-      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is of version \(version), which is not known here")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) has version \(version), which cannot be read")
     }
     // The head may be damaged.
     lines = OutboxLines(file, from: Int64(head.count))

@@ -5,7 +5,7 @@ import MartletBase
 ///
 ///     ⏎ checksum ␣ change as JSON ⇥ contents as JSON ⏎
 ///
-/// The checksum, in hexadecimal digits, covers the text behind the space. JSON escapes line feeds, so the contents of a
+/// The checksum, in hexadecimal digits, covers the text after the space. JSON escapes line feeds, so the contents of a
 /// request cannot imitate a line. A line feed precedes and ends each line, so a damaged byte damages only one line.
 struct OutboxLine: Sendable {
   /// Larger than any request with its fields and a small body.
@@ -79,7 +79,7 @@ struct OutboxLines {
   private let file: OpenFile
   /// The offset of the next line.
   private var place: Int64
-  /// The bytes from there on that were read already.
+  /// The bytes after that offset that were already read.
   private var rest = Data()
 
   init(_ file: OpenFile, from place: Int64) { (self.file, self.place) = (file, place) }

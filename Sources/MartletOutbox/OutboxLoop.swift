@@ -171,7 +171,7 @@ actor OutboxLoop {
         if core.isClosing {
           core.refuse(message)
         } else if bytes + length > options.maximumBytes {
-          let problem = "the outbox has \(bytes) bytes, and \(length) more would be beyond \(options.maximumBytes)"
+          let problem = "the outbox has \(bytes) bytes, and \(length) more would exceed \(options.maximumBytes)"
           done.resolve(.failure(HTTPError(.queueFailed, problem)))
         } else {
           bytes += length
@@ -267,11 +267,11 @@ actor OutboxLoop {
     } catch {
       throw .later(.unreadable("the journal cannot be read"), isCounted: false, asked: nil)
     }
-    guard let contents else { throw .dead(.unreadable("it cannot be read any more")) }
+    guard let contents else { throw .dead(.unreadable("it can no longer be read")) }
     switch entry.bodyLength.map({ OutboxBody.isWhole(entry.id, in: journal.folder, length: $0) }) {
     case nil, true??: return contents.request(entry, in: journal.folder)
-    case false??: throw .dead(.unreadable("the file of its body is gone, or another one"))
-    case .some(nil): throw .later(.unreadable("the file of its body cannot be read"), isCounted: false, asked: nil)
+    case false??: throw .dead(.unreadable("its body file is missing or was replaced"))
+    case .some(nil): throw .later(.unreadable("its body file cannot be read"), isCounted: false, asked: nil)
     }
   }
 

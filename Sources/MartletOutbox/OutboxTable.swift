@@ -1,9 +1,9 @@
 import Martlet
 import MartletBase
 
-/// Schedules requests: those with the same key in order, hosts in turns, none while its host is delayed.
+/// Schedules requests: those with the same key in order, hosts in turns, and none while its host is delayed.
 struct OutboxTable {
-  /// The state of a host; `ready` has the requests that only the host delays.
+  /// The state of a host; `ready` contains the requests that only the host delays.
   private struct Host {
     var ready = FirstInFirstOut<UUID>()
     var sending = 0

@@ -26,7 +26,7 @@ public final class BlackHole: Sendable {
     let listener = try Sockets.listen(backlog: 0, port: number, host: host)
     var opened = [listener.socket]
     do {
-      // One attempt after the other, until one keeps waiting.
+      // Makes one attempt after another, until one keeps waiting.
       for _ in 0..<256 {
         let client = try Sockets.startConnecting(to: listener.port, host: host)
         opened.append(client)

@@ -4,7 +4,7 @@
 @nonexhaustive public enum ConnectionPlan: Sendable {
   /// Reads requests and responds to them.
   case serve
-  /// Closes in order (FIN) right after accepting.
+  /// Closes gracefully (FIN) right after accepting.
   case closeAtOnce
   /// Resets (RST) right after accepting.
   case resetAtOnce
@@ -14,11 +14,11 @@
   ///
   /// Servers with an idle limit behave like that.
   case closeAfter(requests: Int)
-  /// Serves, and closes in order this long after accepting.
+  /// Serves, and closes gracefully this long after accepting.
   ///
   /// It closes even in the middle of a response.
   case delayedClose(after: Duration)
-  /// Serves, and closes in order after this long without a request.
+  /// Serves, and closes gracefully after this long without a request.
   case closeWhenIdle(for: Duration)
   /// Serves, and reads slowly.
   ///

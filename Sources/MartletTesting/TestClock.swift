@@ -162,7 +162,7 @@ public final class TestClock: Clock, Sendable {
   private func letOthersSleep() async {
     var seen = state.withLock { $0.changes }
     var quietTurns = 0
-    // Bounded: tasks that sleep again and again must not stop the time.
+    // Bounded, because tasks that sleep repeatedly must not stop the time.
     for _ in 0..<1000 where quietTurns < 16 {
       await Task.yield()
       let changes = state.withLock { $0.changes }

@@ -64,7 +64,7 @@ private enum CommentSamples {
       // Fire and forget: it lives until it succeeds, fails or is cancelled.
       client.start(.post("/news/1872/read"))
 
-      // Blocks, called back on the caller's actor; closures need not be Sendable.
+      // Closures run on the caller's actor and need not be Sendable.
       client.get(
         "/repos", as: [Repo].self, onStart: { self.isBusy = true },
         onSuccess: { self.show($0) }, onError: { self.failure = $0 })

@@ -50,7 +50,7 @@ import Martlet
           note("\r\(percent) %, \(progress.sent) bytes, \(rate) MB/s\(left)   ")
         })
       note("\n")
-      print("\(response.status) at attempt \(response.attempts.count), in \(response.timing.total)")
+      print("\(response.status) on attempt \(response.attempts.count), in \(response.timing.total)")
       print(response.text)
       return 0
     } catch let error as HTTPError where error.kind == .fileFailed {

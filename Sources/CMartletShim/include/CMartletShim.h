@@ -37,7 +37,7 @@ const char *_Nullable martlet_curl_tls_name(void);
 bool martlet_curl_has_http2(void);
 /// Whether libcurl was built with HTTP/2, which may be too faulty to use.
 bool martlet_curl_is_built_with_http2(void);
-/// Whether libcurl reports a request before sending it, as it does from 7.80 on. Before, its log is always on.
+/// Whether libcurl reports a request before sending it, as it does since 7.80. Before that, its log is always on.
 bool martlet_curl_tells_before_sending(void);
 /// The folder to set to trust no root certificates. From 8.21 on, NULL means the folder that libcurl was built with;
 /// this one contains no certificates.
@@ -200,7 +200,7 @@ int martlet_easy_log(void *easy, bool is_on);
 /// With the guard above, which is for the first header line, a header line loses its leading blank.
 int martlet_curl_read_note(
     int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *number);
-/// Whether a line of the log says that bytes behind a response were read and dropped.
+/// Whether a line of the log says that bytes after a response were read and dropped.
 bool martlet_curl_notes_leftovers(int type, const char *_Nullable bytes, size_t count);
 /// Sets whether receiving and sending are paused, for a transfer that has begun.
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);

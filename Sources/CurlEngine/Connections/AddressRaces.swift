@@ -46,7 +46,7 @@ struct AddressRaces {
   static let delay: Int64 = 250_000
   /// The maximum number of addresses tried in addition to libcurl's.
   static let maximumAddresses = 16
-  /// The number of sockets of all races from which on a new socket of a race replaces an old one.
+  /// The number of sockets of all races above which a race's new socket replaces an old one.
   static let maximumSockets = 32
   /// How long a race then waits for its newest socket, in microseconds.
   static let patience: Int64 = 2_000_000
@@ -56,7 +56,7 @@ struct AddressRaces {
   typealias Owner = UnsafeMutableRawPointer
 
   enum Step: Equatable {
-    /// One of libcurl's sockets has had its time.
+    /// The time of one of libcurl's sockets has elapsed.
     case silence(CInt, Owner)
     /// A race may try its next address.
     case next(Owner)
@@ -182,17 +182,17 @@ struct AddressRaces {
 
   func isRacing(_ owner: Owner) -> Bool { races[owner] != nil }
 
-  /// Whether an owner has begun to connect, and is not connected.
+  /// Whether an owner has begun to connect but is not connected yet.
   func isKnown(_ owner: Owner) -> Bool { sockets[owner] != nil }
 
-  /// Whether libcurl connects for an owner, which has no other connection yet.
+  /// Whether libcurl is connecting for an owner that has no other connection yet.
   func isConnecting(_ owner: Owner) -> Bool { sockets[owner]?.isEmpty == false }
 
   /// Begins a race between the addresses of a host; those known to be silent come last.
   mutating func begin(_ owner: Owner, _ found: [SocketAddress], at now: Int64) {
     let tried = (sockets[owner] ?? []).compactMap { attempts[$0]?.address }
     var others: [SocketAddress] = []
-    // A name server chooses their number.
+    // A name server determines the number of addresses.
     let bounded = found.prefix(64)
     for address in bounded where !tried.contains(address) && !others.contains(address) { others.append(address) }
     let isSilent = { [silent] (address: SocketAddress) in silent[address].map { $0 > now } == true }

@@ -15,7 +15,7 @@ final class CurlConnectAnswer {
   /// Reads one line with its end; returns whether libcurl is to continue.
   ///
   /// Reports a challenge to `sink`. libcurl would read the body of a refusal to its end, byte by byte, and block the
-  /// loop meanwhile.
+  /// loop in the meantime.
   func read(
     _ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle, _ route: CurlRoute, _ sink: (any CurlProxySink)?
   ) -> Bool {

@@ -1,7 +1,7 @@
 import CMartletShim
 import MartletBase
 
-/// Which connections libcurl must not use again after a failed transfer.
+/// Finds the connections that libcurl must not reuse after a failed transfer.
 enum FailedConnections {
   /// Whether a connection may serve other transfers after one that libcurl has ended with a code (RFC 9112 §9.6).
   ///
@@ -16,19 +16,19 @@ enum FailedConnections {
 }
 
 extension CurlLoop {
-  /// Gives up the connection of a failed transfer, if libcurl keeps it.
+  /// Abandons the connection of a failed transfer, if libcurl keeps it.
   ///
   /// Call it before libcurl works again, which may use the connection for another transfer at once.
   func discardConnection(of handle: CurlHandle, after code: CInt) {
     let isReusable = FailedConnections.isReusable(
       after: code, isMultiplexed: handle.isMultiplexed, isStreamClosed: handle.isStreamClosed)
     guard !isReusable, let name = handle.connectionName, let socket = handle.keptSocket else { return }
-    // From 8.14 on, libcurl may report the socket of the handle's previous transfer. Another transfer may use it.
+    // Since 8.14, libcurl may report the socket of the handle's previous transfer. Another transfer may use it.
     guard handle.localPort > 0, martlet_socket_port(socket) == handle.localPort,
       !handles.values.contains(where: { $0 !== handle && $0.connectionName == name })
     else { return }
     if code == 55 { handle.readAlert(from: socket) }  // SEND_ERROR
-    // From 8.14 on, libcurl may choose an HTTP/2 connection whose socket has ended.
+    // Since 8.14, libcurl may choose an HTTP/2 connection whose socket has ended.
     if handle.isMultiplexed { broken[name] = () }
     abandon(socket)
   }

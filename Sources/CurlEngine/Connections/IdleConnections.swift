@@ -2,13 +2,13 @@ import CMartletShim
 
 /// The connections that have addresses, and which HTTP/1 connections are idle.
 ///
-/// Bytes that arrive on an idle connection answer no request, but libcurl before 8.0 takes them for the response to the
-/// next one. So each connection is checked before a request is sent on it, and abandoned if bytes or its end wait
-/// there. Messages of the TLS protocol itself, such as a session ticket, do not count.
+/// Bytes that arrive on an idle connection belong to no request, but libcurl before 8.0 treats them as the response to
+/// the next request. So each connection is checked before a request is sent on it, and abandoned if bytes or its end
+/// are waiting. Messages of the TLS protocol itself, such as a session ticket, do not count.
 ///
-/// Each loop has its own instance, used under the loop's lock. The events that libcurl wants of a socket do not tell
-/// which transfer uses it: a paused transfer wants none, and one that takes over at once wants no new ones. So
-/// connections are identified by their addresses, which each transfer receives before it sends.
+/// Each loop has its own instance, used under the loop's lock. The events that libcurl requests for a socket do not
+/// show which transfer uses it: a paused transfer needs none, and a transfer that takes over at once needs no new ones.
+/// So connections are identified by their addresses, which each transfer receives before it sends.
 struct IdleConnections {
   /// A connection, from the first request on it until it closes.
   final class Connection {
@@ -20,7 +20,7 @@ struct IdleConnections {
     fileprivate var isIdle = false
     /// The server's limit for the idle time, in microseconds.
     var idleTime: Int64?
-    /// When to reuse it at the latest, if the server has said so.
+    /// The latest time at which to reuse it, if the server has announced one.
     fileprivate var end: Int64?
     fileprivate var isClosed = false
     /// The OpenSSL or GnuTLS object, if it has one.
@@ -65,9 +65,9 @@ struct IdleConnections {
 
   /// Ends a transfer's use; returns the socket if it must not be reused.
   ///
-  /// That is so if not all bytes that arrived there are taken. `socket` is `nil` if the connection cannot serve another
-  /// transfer. `new` is the connection's OpenSSL or GnuTLS object; `nil` if the connection has served before or
-  /// uses neither. `carrier` is that of the TLS connection to a proxy that carries it.
+  /// That is the case if some bytes that arrived there have not been read. `socket` is `nil` if the connection cannot
+  /// serve another transfer. `new` is the connection's OpenSSL or GnuTLS object; `nil` if the connection has served
+  /// before or uses neither. `carrier` is that of the TLS connection to a proxy that carries it.
   mutating func end(
     _ connection: Connection, of transfer: CurlTransfer, socket: @autoclosure () -> CInt?,
     tls new: UnsafeMutableRawPointer?, within carrier: UnsafeMutableRawPointer?
@@ -144,20 +144,20 @@ extension CurlHandle {
   /// Ends the last transfer's use of an HTTP/1 connection, if the loop does not know its end yet.
   ///
   /// Under load, one call of libcurl can send a transfer, receive its response and start the next transfer on the same
-  /// connection. Returns the socket if not all bytes that arrived there are taken.
+  /// connection. Returns the socket if some bytes that arrived there have not been read.
   private func endOfLast(on connection: IdleConnections.Connection, before transfer: CurlTransfer) -> CInt? {
     guard !isMultiplexed, let last = connection.user, last !== transfer else { return nil }
     guard let handle = last.handle, handle.resting === connection, last.life.isAlone else { return nil }
-    // That libcurl has kept the connection shows that the transfer is over; it looks through all connections to tell.
-    // Where HTTP/2 is possible, libcurl may have chosen a connection on which the transfer still sends.
+    // If libcurl has kept the connection, the transfer is over; the check searches all connections. If HTTP/2 is
+    // possible, libcurl may have chosen a connection on which the transfer is still sending.
     let isOver = !last.job.isSecure && !last.hasPriorKnowledge && !last.job.hasBody && last.life.isWhole
     guard let socket = (isOver ? connection.socket : nil) ?? handle.keptSocket else { return nil }
     return loop.resting.end(connection, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
   }
 
-  /// Whether libcurl chose an HTTP/1 connection that is in use, as far as known.
+  /// Whether libcurl chose an HTTP/1 connection that is known to be in use.
   ///
-  /// Before 8.12 it does so for a host that has sent a status line of HTTP/2, on whichever connection.
+  /// Before 8.12 it does so for a host that has sent an HTTP/2 status line on any connection.
   func isTaken(_ connection: IdleConnections.Connection?, by transfer: CurlTransfer) -> Bool {
     (!transfer.job.isSecure || martlet_easy_tls(easy) != nil) && connection?.isUsed(byOtherThan: transfer) == true
   }

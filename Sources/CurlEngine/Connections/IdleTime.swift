@@ -2,8 +2,8 @@ import MartletBase
 
 /// The time for which a connection may be idle, as the server says: `Keep-Alive: timeout=5, max=100`.
 ///
-/// No RFC defines the field; Apache, nginx and Node.js send it. A connection that is used at the end of this time may be
-/// closed meanwhile, or forgotten on the way to the server. So it is used only until a second before.
+/// No RFC defines the field; Apache, nginx and Node.js send it. A connection that is used at the end of this time may
+/// already be closed, or forgotten by a device in between. So the connection is used only until one second before that.
 enum IdleTime {
   private static let margin: Int64 = 1_000_000
   /// A day; longer times do not matter.

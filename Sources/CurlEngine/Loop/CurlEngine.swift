@@ -31,7 +31,8 @@ package final class CurlEngine: Sendable {
 package final class CurlMailbox: Sendable {
   package enum Operation: Sendable {
     case start(CurlTransfer)
-    /// Removes the transfer from its connection. This ends an HTTP/1 connection, but only the stream of HTTP/2.
+    /// Removes the transfer from its connection. This ends an HTTP/1 connection, but only the transfer's stream over
+    /// HTTP/2.
     case cancel(CurlTransfer)
     case drained(CurlTransfer)
     /// Bytes of the request body are available for a waiting transfer.
@@ -97,7 +98,7 @@ package final class CurlMailbox: Sendable {
 
   /// Waits on this thread for a response to a request that was sent here.
   ///
-  /// Ends when the response is there or takes too long; then the loop continues with it.
+  /// Ends when the response has arrived or takes too long; the loop then continues with the transfer.
   func awaitAnswer(to transfer: CurlTransfer, on socket: CInt) {
     let end = martlet_microseconds() + settings.answerPace.patience
     while true {

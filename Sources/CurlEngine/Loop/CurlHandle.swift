@@ -1,7 +1,7 @@
 import CMartletShim
 import MartletBase
 
-/// One easy handle, reused for several transfers; under the lock of its loop.
+/// One easy handle, reused for several transfers under its loop's lock.
 final class CurlHandle {
   private static let errorSize = 256  // CURL_ERROR_SIZE
 
@@ -30,7 +30,7 @@ final class CurlHandle {
   /// The transfer's connection; `nil` without addresses.
   private(set) var resting: IdleConnections.Connection?
   var connectionName: UInt64? { resting?.name }
-  /// Whether the request was sent over HTTP/2, as far as known.
+  /// Whether the request was sent over HTTP/2, if known.
   private(set) var isMultiplexed = false
   var incoming = IncomingStream()
   /// Whether the transfer is cancelled, so it accepts and provides no more data.
@@ -73,14 +73,14 @@ final class CurlHandle {
 
   var error: String { CurlTLS.readable(String(cString: errorText)) }
 
-  /// Whether libcurl cannot read the frames of the HTTP/2 connection any more.
+  /// Whether libcurl can no longer read the HTTP/2 connection's frames.
   ///
-  /// From 8.14 on it keeps that connection.
+  /// Since 8.14 it keeps that connection.
   var hasBrokenFrames: Bool { errorText[0] == CChar(UInt8(ascii: "n")) && error.hasPrefix("nghttp2") }
 
   var isReused: Bool { martlet_easy_connection_count(easy) == 0 }
 
-  /// Whether TLS has negotiated HTTP/2 for the connection, as far as known.
+  /// Whether TLS has negotiated HTTP/2 for the connection, if known.
   var isHTTP2: Bool { martlet_easy_tls(easy).map { martlet_tls_is_http2($0) } ?? false }
 
   /// Sets up the handle for a transfer; returns libcurl's code.
@@ -195,7 +195,7 @@ final class CurlHandle {
     martlet_list_append(list, WireText.octets(line).map { CChar(bitPattern: $0) } + [0])
   }
 
-  /// Takes lines of a head or of trailers.
+  /// Receives lines of a head or of trailers.
   ///
   /// One line, or before libcurl 8.7 all lines that came while the transfer was paused.
   func received(_ lines: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -375,7 +375,7 @@ final class CurlHandle {
     return socket < 0 ? nil : socket
   }
 
-  /// Reads an alert that waits in the socket of a connection that the transfer has made, and that is abandoned.
+  /// Reads an alert that is waiting in the socket of the transfer's own connection, which is abandoned.
   func readAlert(from socket: CInt) { if let alerts { _ = martlet_tls_is_quiet(alerts.tls, socket) } }
 
   /// Notes facts about the connection before the transfer loses it.

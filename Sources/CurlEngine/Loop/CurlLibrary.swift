@@ -8,7 +8,7 @@ package enum CurlLibrary {
   /// The version of libcurl, such as `7.88.1`.
   package static let version: String? = martlet_curl_version_text().map { String(cString: $0) }
 
-  /// Whether the process is exiting; libcurl is then not used any more.
+  /// Whether the process is exiting; libcurl is then no longer used.
   package static var isExiting: Bool { martlet_is_exiting() }
 
   /// Whether this thread works for an engine; blocking it would block all transfers.
@@ -58,12 +58,12 @@ package enum CurlLibrary {
 
   static let hasHTTP2 = martlet_curl_has_http2()
 
-  /// Whether libcurl takes a malformed chunk size such as `0x1` for 0.
+  /// Whether libcurl reads a malformed chunk size such as `0x1` as 0.
   static let misreadsChunkSizes = martlet_curl_version() < 0x075800
 
   /// Whether the TLS connection to a proxy may have read bytes that nothing reveals.
   ///
-  /// From 8.15 on OpenSSL reads ahead, and from 8.16 on libcurl does not give its object. A connection of HTTP/1 through
+  /// Since 8.15 OpenSSL reads ahead, and since 8.16 libcurl does not provide its object. An HTTP/1 connection through
   /// an https proxy then serves one request.
   static let hidesProxyTLS = martlet_curl_version() >= 0x080f00 || !martlet_tls_is_known()
 
@@ -75,7 +75,7 @@ package enum CurlLibrary {
 
   /// Whether libcurl leaves an HTTP/2 stream open after it stops sending the request.
   ///
-  /// It stops after a response with a status from 300 on.
+  /// It stops after a response with a status of 300 or more.
   package static let leavesStreamsOpen = martlet_curl_version() >= 0x080700
 
   /// Whether RST_STREAM waits in a buffer until libcurl sends something else on the connection.
@@ -90,7 +90,7 @@ package enum CurlLibrary {
   /// Whether bytes sent over HTTP/2 may be sent twice if the socket is full.
   package static let repeatsUploads = (0x075800..<0x080100).contains(martlet_curl_version())
 
-  /// Whether a connection of HTTP/2 without TLS serves only one request.
+  /// Whether an HTTP/2 connection without TLS serves only one request.
   ///
   /// 7.88 begins HTTP/2 again with the next request (curl #10634).
   package static let reusesNoClearHTTP2 = (0x075800..<0x080000).contains(martlet_curl_version())

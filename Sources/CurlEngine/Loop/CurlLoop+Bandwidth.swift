@@ -32,7 +32,7 @@ extension CurlLoop {
     if !throttled.isEmpty { throttleTime = now }
   }
 
-  /// Removes a transfer from the limit; the bandwidth it returns may suffice for others.
+  /// Removes a transfer from the limit; the returned bandwidth may suffice for others.
   func endThrottling(_ transfer: CurlTransfer) {
     transfer.leaveThrottle()
     throttled.removeAll { $0 === transfer }

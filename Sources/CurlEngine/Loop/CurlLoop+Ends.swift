@@ -120,8 +120,8 @@ extension CurlLoop {
 
   private func pause(_ transfer: CurlTransfer, holdsUpload: Bool, _ multi: UnsafeMutableRawPointer) {
     guard let handle = transfer.handle else { return }
-    // An error in bytes that libcurl has buffered meanwhile is reported only here. BAD_FUNCTION_ARGUMENT: there is no
-    // connection, not yet or no longer.
+    // An error in bytes that libcurl has buffered in the meantime is reported only here. BAD_FUNCTION_ARGUMENT: there
+    // is no connection, not yet or no longer.
     let code = martlet_easy_pause(handle.easy, transfer.life.isPaused, holdsUpload)
     if CurlLibrary.readsWhilePaused, !transfer.life.isPaused { listen(for: handle) }
     guard code != 0, code != 43, transfer.handle === handle else { return }
@@ -149,6 +149,6 @@ extension CurlHandle {
     }
   }
 
-  /// Whether a stream has ended without the server's END_STREAM, or libcurl has not delivered all that has come.
+  /// Whether a stream has ended without the server's END_STREAM, or libcurl has not delivered all received data.
   var isIncomplete: Bool { !incoming.hasEnd || transfer.map { $0.life.received < incoming.byteCount } ?? false }
 }

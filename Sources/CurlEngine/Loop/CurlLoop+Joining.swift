@@ -2,7 +2,7 @@ import CMartletShim
 
 /// Requests that wait inside libcurl for a connection to share.
 extension CurlLoop {
-  /// Lets waiting requests for an origin look again: it has a new connection, or none.
+  /// Makes waiting requests for an origin look again, because the origin has a new connection, or none.
   ///
   /// libcurl has only one list of waiting requests, and on each event only the oldest one looks again. Behind requests
   /// for a host that does not respond, others would wait for that host's time limit.

@@ -54,7 +54,7 @@ extension CurlLoop {
     transfer.vainSends = count < transfer.unread ? 0 : transfer.vainSends + 1
     guard transfer.life.isPaused || transfer.vainSends < 8 else { return false }
     transfer.unread = count
-    // The first failure says how the connection ended; later ones look as if the server had closed it.
+    // The first failure shows how the connection ended; later failures look as if the server had closed it.
     if isReset { transfer.isReset = true }
     return true
   }

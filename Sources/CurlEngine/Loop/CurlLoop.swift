@@ -3,9 +3,9 @@ import CMartletShim
 
 /// The work of the engine's thread: waits for events, and lets libcurl work.
 ///
-/// Its state, and everything of libcurl, is used only under the lock of its ``CurlMailbox``. The thread holds the lock
-/// whenever it does not wait. A caller takes the lock if the thread sleeps with nothing in flight, and again to receive
-/// for the transfer that it waits for.
+/// Its state and libcurl are used only under the lock of its ``CurlMailbox``. The thread holds the lock whenever it
+/// does not wait. A caller takes the lock if the thread sleeps with nothing in flight, and again to receive for the
+/// transfer that it waits for.
 final class CurlLoop {
   private static let maximumFree = 256
   private static let longestSleep: Int64 = 5_000_000
@@ -32,7 +32,7 @@ final class CurlLoop {
   /// Transfers whose response may be complete although libcurl still sends.
   var mayBeAnswered: [CurlTransfer] = []
   var goaways = RecentTable<UInt64, UInt32>(limit: 64)
-  /// The HTTP/2 connections whose frames libcurl cannot read any more; from 8.14 on it would reuse them.
+  /// The HTTP/2 connections whose frames libcurl can no longer read; since 8.14 it would reuse them.
   var broken = RecentTable<UInt64, Void>(limit: 64)
   /// Transfers for which libcurl may have read more than it has delivered.
   var mayHoldMore: [CurlTransfer] = []

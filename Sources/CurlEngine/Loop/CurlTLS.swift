@@ -53,7 +53,7 @@ extension CurlTLSSettings: CustomStringConvertible, CustomReflectable {
 ///
 /// The contents of files that the settings name are passed to libcurl as files in memory. libcurl then reads them once
 /// for all connections (7.87 and later cache only what they parsed of a CA file), every TLS library that it may be
-/// built with can read them, and the loop never waits for a disk. Used under the lock of the loop.
+/// built with can read them, and the loop never waits for a disk. Used under the loop's lock.
 package final class CurlTLS {
   private struct Identity {
     let type: String

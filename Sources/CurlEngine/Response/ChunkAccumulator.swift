@@ -5,7 +5,7 @@ import MartletBase
 /// New memory for each chunk would cost more than copying, because the system must clear every page. A chunk's memory
 /// is reused once its reader has released it.
 ///
-/// Used under the lock of the loop.
+/// Used under the loop's lock.
 final class ChunkAccumulator {
   /// The size of a chunk that is delivered at once, if it comes fast enough.
   static let pieceSize = 256 << 10
@@ -51,7 +51,7 @@ final class ChunkAccumulator {
 
 /// The memory of one body's chunks.
 ///
-/// After the end of the body, only blocks that readers still hold are left.
+/// After the end of the body, only the blocks that readers still hold remain.
 private final class ChunkBuffers: Sendable {
   private struct State: ~Copyable {
     var free: [UInt] = []
@@ -81,7 +81,7 @@ private final class ChunkBuffers: Sendable {
     if !isKept { block.deallocate() }
   }
 
-  /// Frees the unused blocks, and from now on also returned ones.
+  /// Frees the unused blocks, and later each returned block.
   func close() {
     let free = state.withLock { state in
       state.isClosed = true

@@ -88,8 +88,8 @@ final class ContentDecoder {
   private func checkRatio(of made: Int64) throws(Problem) {
     guard made > Self.bytesOfAnyRatio, made / Self.maximumRatio > codedBytes else { return }
     let message =
-      "the body swells to \(made / max(1, codedBytes)) times its size: a decompression bomb? Beyond 1 MiB the limit is "
-      + "\(Self.maximumRatio):1; .decompression(.off) gives the body as it came"
+      "the body expands to \(made / max(1, codedBytes)) times its size, like a decompression bomb; "
+      + "beyond 1 MiB the limit is \(Self.maximumRatio):1; .decompression(.off) delivers the encoded body"
     throw Problem(message: message)
   }
 }

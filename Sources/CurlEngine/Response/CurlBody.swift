@@ -3,11 +3,11 @@ import Synchronization
 
 /// Carries one response body from libcurl, through a decoder, to the reader.
 ///
-/// Except for its stream, it is used under the lock of its loop.
+/// Except for its stream, the body is used under its loop's lock.
 final class CurlBody {
-  /// The source of the body, which is informed of room.
+  /// The source of the body, which is notified when there is room.
   protocol Source: BodyStream.Source {
-    /// Whether to inform the loop when the reader has made room.
+    /// Whether to notify the loop when the reader has made room.
     var isRoomAwaited: Atomic<Bool> { get }
   }
 
@@ -30,7 +30,7 @@ final class CurlBody {
   private let decoder: ContentDecoder?
   private let isCollected: Bool
   private let highWater: Int
-  /// The number of unread bytes, as far as known.
+  /// The number of unread bytes, if known.
   private var unread = 0
   private var taken = 0
   /// Gathers larger chunks for the reader; libcurl delivers 16 KiB at a time.
@@ -47,7 +47,7 @@ final class CurlBody {
   /// - Parameters:
   ///   - expected: The announced length, or `nil`.
   ///   - decoder: The decoder of the content codings, or `nil`.
-  ///   - isCollected: Whether the body will be collected, as far as known.
+  ///   - isCollected: Whether the body will be collected, if known.
   ///   - source: The source.
   init(expected: Int64?, decoder: ContentDecoder?, isCollected: Bool, source: any Source) {
     let expected = decoder == nil ? Int(clamping: expected ?? 0) : 0
@@ -88,7 +88,7 @@ final class CurlBody {
       gatherer = ChunkAccumulator()
     }
     guard let piece = gatherer?.add(bytes) else { return unread }
-    // The reader may have begun to collect meanwhile.
+    // The reader may have begun to collect in the meantime.
     if gatherer?.isEmpty == true && stream.isCollecting { gatherer = nil }
     return stream.append(piece)
   }

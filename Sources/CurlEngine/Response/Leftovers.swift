@@ -1,29 +1,29 @@
 import CMartletShim
 import MartletBase
 
-/// Bytes behind a response that libcurl read together with the response's end, and dropped.
+/// Bytes after a response that libcurl read together with the response's end, and dropped.
 ///
-/// They are a part of a response to no request, whose rest would become the response to the next one. libcurl closes
-/// such a connection only if the body had a length, and otherwise just logs the bytes (decision 0067).
+/// They belong to a response that answers no request, whose rest would become the response to the next request. libcurl
+/// closes such a connection only if the body had a length, and otherwise just logs the bytes (decision 0067).
 extension ResponseHeadReader.Head {
-  /// Whether libcurl may drop bytes behind the response and keep the connection.
+  /// Whether libcurl may drop bytes after the response and keep the connection.
   func mayHideLeftovers(to method: String) -> Bool {
     framing.hasTransferCoding || (framing.length ?? 0) == 0 || !mayHaveBody(to: method)
   }
 }
 
 extension CurlHandle {
-  /// Reads libcurl's log to the end of a response over HTTP/1, if bytes behind it would show only there.
+  /// Reads libcurl's log to the end of a response over HTTP/1, if only the log would show bytes after the response.
   func watchLeftovers(of head: ResponseHeadReader.Head, to method: String) {
     if !isMultiplexed, head.mayHideLeftovers(to: method) { log() }
   }
 
-  /// Closes the connection if libcurl logs that it has dropped bytes behind a response.
+  /// Closes the connection if libcurl logs that it has dropped bytes after a response.
   func recordLeftovers(_ type: CInt, _ bytes: UnsafePointer<CChar>?, _ count: Int) {
     if !isMultiplexed, martlet_curl_notes_leftovers(type, bytes, count) { hasLeftovers() }
   }
 
-  /// Notes bytes behind a response, after which the connection is not used again.
+  /// Records that bytes followed a response; the connection is then not reused.
   func hasLeftovers() {
     closeConnection()
     transfer?.round?.hasLeftovers = true
@@ -31,7 +31,7 @@ extension CurlHandle {
 }
 
 extension CurlTransfer {
-  /// Acts on bytes behind a chunked body, and fails the transfer for a malformed chunk size.
+  /// Handles bytes after a chunked body, and fails the transfer for a malformed chunk size.
   func judgeChunks() {
     guard let end = chunks?.end else { return }
     if end.hasLeftovers { handle?.hasLeftovers() }
@@ -43,18 +43,18 @@ extension CurlTransfer {
 
 /// One request of a connection-based authentication, and its 401.
 ///
-/// libcurl ignores the body of that response, drops bytes behind it, and sends the next request on the same connection.
-/// From 8.0 on it does not log them, so without TLS the bytes that came are counted.
+/// libcurl ignores the body of that response, drops the bytes after it, and sends the next request on the same
+/// connection. Since 8.0 it does not log them, so without TLS the received bytes are counted.
 struct AuthenticationRound {
   /// The number of bytes that the socket had delivered before; negative if unknown.
   var start: Int64 = -1
   /// The local port of the connection; 0 if there is none.
   var port = 0
   var headBytes: Int64 = 0
-  /// Whether libcurl has reported bytes behind the response.
+  /// Whether libcurl has reported bytes after the response.
   var hasLeftovers = false
 
-  /// Whether bytes came behind the response, as far as known.
+  /// Whether bytes are known to have followed the response.
   ///
   /// `taken` is the number of bytes that the socket has delivered by now. `length` is that of the body; `nil` if it is
   /// not known.
@@ -65,7 +65,7 @@ struct AuthenticationRound {
 }
 
 extension CurlTransfer {
-  /// Begins a request of an authentication; returns `false` if bytes came behind the response to the last one.
+  /// Begins a request of an authentication; returns `false` if bytes followed the response to the previous request.
   func beginRound(_ handle: CurlHandle) -> Bool {
     guard let route, route.handshake != nil else { return true }
     let isClear = !job.isSecure && route.proxy?.kind != .https
@@ -78,7 +78,7 @@ extension CurlTransfer {
     let length = head.mayHaveBody(to: job.method) ? head.framing.length : 0
     let isSpoiled = round.isSpoiled(taken: taken, length: head.framing.hasTransferCoding ? nil : length)
     guard isSpoiled || socket.map(Self.hasUnread) == true else { return true }
-    // It must not become the response.
+    // The 401 must not become the response.
     _ = life.takeUndecided()
     let message = "bytes followed the response to a step of the authentication, or one of its fields was folded"
     violate(ResponseHeadReader.Problem(message: message))

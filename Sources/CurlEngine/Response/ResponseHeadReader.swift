@@ -122,7 +122,7 @@ package struct ResponseHeadReader {
         Head(
           status: start.status, reason: start.reason, version: start.version, fields: fields, framing: framing))
     }
-    guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not asked for") }
+    guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not requested") }
     try countField()
     interimTime = now()
     self.start = nil
@@ -277,7 +277,7 @@ extension ResponseHeadReader.Head {
       // libcurl would ignore the length and wait for the end of the connection.
       guard !codings.isEmpty else { throw ResponseHeadReader.Problem(message: "Transfer-Encoding is empty") }
       guard codings.count == 1, FieldSyntax.isSameName(codings[0], "chunked") else {
-        throw ResponseHeadReader.Problem(message: "the body has a transfer coding that was not asked for")
+        throw ResponseHeadReader.Problem(message: "the body has a transfer coding that was not requested")
       }
       return nil
     }

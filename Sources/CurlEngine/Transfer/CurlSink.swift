@@ -2,7 +2,7 @@ package import MartletBase
 
 /// Receives the progress of a transfer.
 ///
-/// The methods are called on any thread, usually under the lock of the loop. They must neither wait nor run user code.
+/// The methods are called on any thread, usually under the loop's lock. They must neither wait nor run user code.
 package protocol CurlSink: AnyObject, Sendable {
   func reached(_ step: CurlStep)
   /// Reports whether the transfer waits for the reader, the body source or the bandwidth limit instead of the network.

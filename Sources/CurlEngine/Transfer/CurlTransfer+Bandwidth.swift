@@ -1,14 +1,14 @@
 package import MartletBase
 import CMartletShim
 
-/// The share of one transfer in the client's bandwidth limit.
+/// One transfer's share of the client's bandwidth limit.
 ///
-/// Used under the lock of the loop.
+/// Used under the loop's lock.
 package final class CurlThrottle {
   /// The bytes that one direction may move before the next turn.
   struct Share {
     let lane: RateLimiter
-    /// The bytes left of a turn; negative if a chunk was larger.
+    /// The bytes left in a turn; negative if a chunk was larger.
     ///
     /// The next turn is then shorter.
     fileprivate(set) var credit = 0

@@ -23,7 +23,7 @@ extension CurlTransfer {
   /// Call it after each turn with events on the socket of the transfer.
   func checkOverhead(_ socket: CInt) {
     guard overhead?.isExceeded(body: life.received, on: socket) == true else { return }
-    let message = "more than \(OverheadMeter.maximumRatio) bytes came for each byte of the body: chunks of nothing"
+    let message = "more than \(OverheadMeter.maximumRatio) bytes arrived for each byte of the body, in tiny chunks"
     cancel(sink.error(for: .violation(message, hasHead: true), of: self))
   }
 
@@ -36,8 +36,8 @@ extension CurlTransfer {
 
   /// libcurl's limit for the connection phase, in milliseconds.
   ///
-  /// It is slightly longer than the exchange's own limit, which then takes effect first. By default libcurl has 5
-  /// minutes, and tries the next address of a host after a part of its limit.
+  /// It is slightly longer than the exchange's own limit, which then takes effect first. By default libcurl allows 5
+  /// minutes, and tries a host's next address after a fraction of that limit.
   var connectTimeout: Int {
     guard let limit = job.connectLimit else { return 1 << 30 }
     return Int(clamping: min(limit.clampedComponents.seconds, 1 << 20)) * 1000 + 1000

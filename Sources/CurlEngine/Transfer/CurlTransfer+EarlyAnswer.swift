@@ -3,8 +3,8 @@ import CMartletShim
 struct RawChunks {
   /// Whether the body is incomplete without a well-formed last chunk, whatever libcurl says.
   ///
-  /// If the response also has a length of 0, which RFC 9112 §6.3 ignores, libcurl from 8.10 on takes its body for empty.
-  /// Before 7.88 it takes the size `0x1` for the last one.
+  /// If the response also has a length of 0, which RFC 9112 §6.3 ignores, libcurl treats the body as empty since 8.10.
+  /// Before 7.88 it treats the size `0x1` as that of the last chunk.
   let needsEnd: Bool
   /// Whether the response may end before its request.
   let mayEndEarly: Bool
@@ -37,7 +37,7 @@ extension CurlTransfer {
 
   /// Makes libcurl continue sending over HTTP/2 after a redirect.
   ///
-  /// Otherwise it would leave the stream open, and never end.
+  /// Otherwise libcurl would leave the stream open, and the transfer would never end.
   func readStatusLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) {
     guard upload != nil, CurlLibrary.leavesStreamsOpen, line.starts(with: "HTTP/2 3".utf8) else { return }
     _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_keep_sending_on_error), 1)
@@ -61,7 +61,7 @@ extension CurlTransfer {
     if life.holdsUpload || !life.isAlone { mailbox.post(.fed(self)) }
   }
 
-  /// Watches the raw bytes of a chunked body for its end, for bytes behind it, and for malformed sizes.
+  /// Watches the raw bytes of a chunked body for its end, for bytes after the end, and for malformed sizes.
   ///
   /// libcurl may not report the end, or a send error may keep it from doing so.
   func watchChunks(_ handle: CurlHandle, needsEnd: Bool) {

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Events go into its ``TransferStateMachine``, and the transfer performs the resulting actions.
 ///
-/// `@unchecked Sendable`: what is not constant, locked or atomic is used only under the lock of the loop.
+/// `@unchecked Sendable`: state that is not constant, locked or atomic is used only under the loop's lock.
 package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   private typealias Answer = TransferResult<Result<CurlResponse, any Error>, Suspension<CurlResponse>, BodyStream>
 
@@ -34,7 +34,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   let mailbox: CurlMailbox
   private let state = Locked(State())
 
-  // Under the lock of the loop, which admits one thread at a time.
+  // Used under the loop's lock, which admits one thread at a time.
   var handle: CurlHandle?
   var life = TransferStateMachine()
   private var reader = ResponseHeadReader()
@@ -58,7 +58,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   var unread: CInt = .max
   /// How often sending has failed since libcurl last received.
   var vainSends = 0
-  /// Whether the connection was reset, which libcurl has not learned.
+  /// Whether the connection was reset without libcurl's knowledge.
   var isReset = false
   /// The number of the end of TLS that must precede the end of the body; 0 if irrelevant.
   private var endOfTLS: UInt = 0
@@ -278,7 +278,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
     if end == .connection, let handle { endOfTLS = handle.watchEnd() }
     if head.framing.hasTransferCoding {
-      // Two lengths, or a coding that HTTP/1.0 does not have: where the body ends is uncertain (RFC 9112 §6.1, §6.3).
+      // With two lengths, or a coding that HTTP/1.0 lacks, the end of the body is uncertain (RFC 9112 §6.1, §6.3).
       if head.framing.lengthCount > 0 || head.version == "1.0" { handle?.closeConnection() }
       if overhead == nil { handle?.loop.metered += 1 }
       overhead = OverheadMeter()
@@ -288,7 +288,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     handle?.recordConnection()
     sink.didReceiveHead(head.status, arrival.timing)
     let body = CurlBody(expected: life.expected, decoder: decoder, isCollected: !job.isStreamed, source: self)
-    // The transfer has ended meanwhile; the loop will be informed.
+    // The transfer has ended in the meantime; the loop will be informed.
     guard state.withLock({ $0.answer.open(body.stream) }) else { return }
     self.body = body
     opened = CurlResponse(arrival, body.stream, isDecoded: decoder != nil)
@@ -384,13 +384,13 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     case .ends: if let body { finish(body) }
     case .lingers:
       sink.setPaused(true)
-      // The reader may have made room meanwhile, and then waits.
+      // The reader may have made room in the meantime, and then waits.
       _ = drained()
     }
     return life.isLingering
   }
 
-  /// Adds to libcurl's end what the transfer knows.
+  /// Adds the transfer's own facts to those of libcurl's result.
   private func withFacts(_ ending: TransferCompletion) -> TransferCompletion {
     var ending = ending
     ending.hasConnected = life.sends.count > 0

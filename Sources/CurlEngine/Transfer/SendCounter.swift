@@ -3,16 +3,16 @@ struct SendCounter {
   private(set) var count = 0
   /// Whether the server refused the request without processing it (RFC 9113 §8.7).
   ///
-  /// Such a request can be repeated, whatever its method is.
+  /// Such a request can be repeated regardless of its method.
   private(set) var wasRefused = false
   /// Whether the server requires HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7).
   ///
   /// It then counts as not having processed the request.
   private(set) var wantsHTTP11 = false
-  /// Whether the server has sent HTTP/1 on a connection of HTTP/2.
+  /// Whether the server has sent HTTP/1 on an HTTP/2 connection.
   private(set) var gotHTTP1 = false
 
-  /// Whether a connection may be made; only for the first sending.
+  /// Whether a connection may be made; only the first time the request is sent.
   var mayConnect: Bool { count == 0 }
 
   /// Notes that the request is about to be sent.

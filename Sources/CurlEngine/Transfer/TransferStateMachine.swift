@@ -9,8 +9,8 @@
 /// ```
 ///
 /// A value without a socket or a lock, which knows libcurl's codes but does not call libcurl. ``CurlTransfer`` calls it
-/// under the lock of the loop, and performs the actions. ``TransferResult`` handles ends from other threads and the
-/// response to the caller.
+/// under the loop's lock, and performs the actions. ``TransferResult`` handles ends from other threads and the response
+/// to the caller.
 struct TransferStateMachine {
   enum Response {
     case none
@@ -85,8 +85,8 @@ extension TransferStateMachine {
 
   /// Handles the status of the response; returns whether to stop the upload.
   ///
-  /// A status from 300 on refuses the request. libcurl stops after such a head, unless the connection is closed after
-  /// the response anyway. `needsAll` says whether libcurl requires all of this body over HTTP/2.
+  /// A status of 300 or more refuses the request. libcurl stops after such a head, unless the connection is closed
+  /// after the response anyway. `needsAll` says whether libcurl requires all of this body over HTTP/2.
   mutating func stopsUpload(_ status: Int, needsAll: Bool) -> Bool {
     guard status >= 300, !(needsAll && !isAlone && status < 400) else { return false }
     isUploadStopped = true
@@ -109,7 +109,7 @@ extension TransferStateMachine {
     return false
   }
 
-  /// Takes the undecided 401 as the response.
+  /// Makes the undecided 401 the response.
   ///
   /// libcurl delivers no body of a response after which it continues.
   mutating func takeUndecided() -> ReceivedHead? {
@@ -172,14 +172,14 @@ extension TransferStateMachine {
 
   /// Notes that the reader has taken the available bytes.
   ///
-  /// `hasRoom` says whether more bytes can be taken, or what was wrong with pending ones.
+  /// `hasRoom` says whether more bytes can be taken, or contains the error of the pending bytes.
   mutating func drained(_ hasRoom: Swift.Result<Bool, ResponseHeadReader.Problem>) -> Drained {
     switch hasRoom {
     case .success(false): return .nothing
     case .success(true): break
     case .failure(let violation):
       record(.violation(violation.message, hasHead: true))
-      // Fails now, because the next bytes may take their time while the reader waits.
+      // Fails now, because the next bytes may arrive much later, and the reader waits.
       if !isLingering, let problem { return .fails(problem) }
     }
     if isLingering {
@@ -199,7 +199,7 @@ extension TransferStateMachine {
 extension TransferStateMachine {
   /// The visible state of a connection while libcurl still sends.
   struct ConnectionSnapshot {
-    /// Whether libcurl waits for more of the response, as far as known.
+    /// Whether libcurl waits for more of the response, if known.
     var isReading: Bool
     /// Whether the last chunk has arrived, if that is watched.
     var chunksHaveEnded: Bool?

@@ -9,12 +9,12 @@ import Synchronization
 /// another thread. A task reads a stream. It begins when libcurl first requests bytes, so a request that fails
 /// before does not use up a body that can be sent only once.
 ///
-/// `@unchecked Sendable`: the caller creates it; afterwards it is used only under the lock of the loop. Exceptions are
-/// ``stop()``, ``isUnread`` and what the task and the other thread use, which is constant, locked or atomic.
+/// `@unchecked Sendable`: after its creation, the upload is used only under the loop's lock. Exceptions are ``stop()``,
+/// ``isUnread`` and the constant, locked or atomic state that the task and the other thread use.
 package final class CurlUpload: @unchecked Sendable {
   enum Piece {
     case bytes(Int)
-    /// There are none now; `onBytes` is called when there are.
+    /// No bytes are available yet; `onBytes` is called when there are some.
     case wait
     case failed(CurlFailure)
   }
@@ -125,7 +125,7 @@ package final class CurlUpload: @unchecked Sendable {
       hasEnded = true
       return .bytes(0)
     case .none: return .wait
-    // Not the end, because the server would accept that.
+    // This must not look like the end, because the server would accept the request.
     case .stopped: return .failed(.uploadStopped)
     }
   }

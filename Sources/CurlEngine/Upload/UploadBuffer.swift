@@ -11,7 +11,7 @@ final class UploadBuffer: Sendable {
   enum Taken {
     case bytes(Int)
     case end
-    /// There are none now; the next ``append(_:)`` or ``finish()`` reports that the loop waits.
+    /// No bytes are available; the next ``append(_:)`` or ``finish()`` reports that the loop is waiting.
     case none
     case stopped
   }
@@ -29,7 +29,7 @@ final class UploadBuffer: Sendable {
     var isAwaited = false
     var hasEnded = false
     var isStopped = false
-    /// Whether the writer has failed, which the loop learns in another way.
+    /// Whether the writer has failed, which is reported to the loop separately.
     var hasFailed = false
     var writer: CheckedContinuation<Void, Never>?
     var onStop: (@Sendable () -> Void)?
@@ -39,7 +39,7 @@ final class UploadBuffer: Sendable {
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Whether no more bytes come.
+  /// Whether no more bytes will arrive.
   var isAtEnd: Bool { state.withLock { $0.hasEnded && $0.count == 0 } }
 
   func onStop(_ action: @escaping @Sendable () -> Void) {

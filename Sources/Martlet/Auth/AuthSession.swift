@@ -18,7 +18,7 @@ final class AuthSession: Sendable {
     let call: any RunningCall
     let abortSource: AbortSource
     let store: (any CredentialStore)?
-    /// The trust and the identity that the connections of the call have.
+    /// The trust and identity settings of the call's connections.
     let authority: String
   }
 
@@ -42,8 +42,8 @@ final class AuthSession: Sendable {
 
   var isAnswering: Bool { Self.answering.contains(ObjectIdentifier(self)) }
 
-  /// Whether to store credentials once accepted: not those set in code, and not tokens, which are stored before their
-  /// use.
+  /// Whether to store credentials once accepted; `false` for those set in code, and for tokens, which are stored before
+  /// they are used.
   private var storesAccepted: Bool {
     !isToken && (authenticator as? Authenticators.CredentialAuthenticator)?.isFixed != true
   }
@@ -88,7 +88,7 @@ final class AuthSession: Sendable {
     }
   }
 
-  /// Loads a stored token, which takes precedence over the initial one, because that may be older.
+  /// Loads a stored token, which takes precedence over the possibly older initial token.
   private func askStoreForToken(_ visit: Target) async throws {
     guard isToken, let store = visit.store, !state.withLock({ $0.hasAskedStore }) else { return }
     let space = storedSpace(visit.origin, nil)
@@ -152,7 +152,7 @@ final class AuthSession: Sendable {
     return step(toward: offer, after: sent, visit)
   }
 
-  /// Why a challenge was not answered, after the attempt to answer it.
+  /// The reason why a challenge was not answered, determined after the attempt.
   func silence(
     after headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationScheme: Int]
   ) -> Explanation.Reason {

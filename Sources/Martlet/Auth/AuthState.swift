@@ -134,7 +134,7 @@ struct AuthState {
       }
     }
     if let sent = request.answer, let renewed = renewed(sent, offer, key, isCurrent: isCurrent) {
-      // It becomes current again when it is accepted.
+      // The authorization becomes current again when it is accepted.
       if isCurrent { current[key.place] = nil }
       return .send(Sent(answer: renewed, stamp: stamp))
     }
@@ -151,7 +151,7 @@ struct AuthState {
   /// An authorization with the same credential and a new nonce (RFC 7616 §3.3).
   ///
   /// The old nonce was stale, or was accepted before and may have expired since. All requests share one count of the
-  /// new nonce's uses (RFC 7616 §3.4): otherwise the server takes the second use for a replay.
+  /// new nonce's uses (RFC 7616 §3.4): otherwise the server treats the second use as a replay.
   private mutating func renewed(_ sent: Answer, _ offer: Offer, _ key: Key, isCurrent: Bool) -> Answer? {
     guard let old = sent.digest, let new = offer.digest, old.challenge.realm == new.realm, old.nonce != new.nonce,
       new.isStale || isCurrent

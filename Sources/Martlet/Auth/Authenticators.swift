@@ -8,9 +8,9 @@ import MartletBase
 /// ```
 ///
 /// The most specific pattern applies: an origin or the base URL before a host pattern, a host pattern before
-/// everywhere; if several host patterns match, the one that was set first. Copies of the configuration share which
-/// credentials the servers of an authenticator accept, so a derived client does not start again, unless its TLS trust
-/// differs. Setting the authenticator again discards that knowledge.
+/// everywhere; if several host patterns match, the one that was set first. Copies of the configuration share the record
+/// of accepted credentials, so a derived client does not authenticate again, unless its TLS trust differs. Setting the
+/// authenticator again discards that knowledge.
 public struct Authenticators: Sendable {
   private struct Entry: Sendable {
     let place: OriginPattern
@@ -20,7 +20,7 @@ public struct Authenticators: Sendable {
   }
 
   private var entries: [Entry] = []
-  /// Answers where no other entry does, with what is in the store.
+  /// Answers with stored credentials if no other entry does.
   private var storeEntry: Entry?
 
   /// The store for accepted credentials; also answers for origins without an authenticator.

@@ -2,7 +2,7 @@ import MartletBase
 
 /// The number of requests sent with each nonce (RFC 7616 §3.4).
 ///
-/// Challenges that repeat a nonce continue its count: otherwise a server takes the next request for a replay.
+/// Challenges that repeat a nonce continue its count: otherwise a server treats the next request as a replay.
 final class NonceCounts: Sendable {
   private struct Key: Hashable {
     let place: AuthState.AuthorityScope?

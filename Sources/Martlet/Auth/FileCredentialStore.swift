@@ -16,7 +16,7 @@ extension Authenticators {
     private let patience: Int
     /// The serial queue for the file, which keeps the order of the calls.
     ///
-    /// Files and locks block, so they must not use the threads of tasks.
+    /// Files and locks block, so they must not be used on the cooperative thread pool.
     private let executor = FileExecutor(label: "Martlet.FileCredentialStore")
 
     /// The executor of the actor: a serial queue, whose thread may wait for the file.

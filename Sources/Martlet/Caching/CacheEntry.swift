@@ -26,7 +26,7 @@ struct CacheEntry: Sendable, Equatable {
   var lastModified: String? { Validators.date(headers) }
   var hasValidator: Bool { entityTag != nil || lastModified != nil }
 
-  /// The version of the representation that the stored bytes belong to.
+  /// The version of the representation to which the stored bytes belong.
   var version: RepresentationVersion { RepresentationVersion(headers, size: size) }
 }
 

@@ -1,7 +1,7 @@
 /// How a request uses the cache.
 ///
 /// At most one of ``revalidateWhenStale``, ``alwaysRevalidate``, ``preferCached`` and ``onlyCached`` says when a stored
-/// response is used; without any it is the first. A set that contradicts itself throws
+/// response is used; without any of them, the first applies. A set that contradicts itself throws
 /// ``HTTPError/Kind/invalidRequest`` before anything is sent.
 public struct CachePolicy: OptionSet, Sendable, Hashable {
   public let rawValue: UInt16
@@ -13,7 +13,7 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
   public static let neverRead = CachePolicy(rawValue: 1)
   /// Stores no response and updates none.
   public static let neverWrite = CachePolicy(rawValue: 2)
-  /// Uses a stored response while it is fresh, and asks the server whether it still holds when it is not (RFC 9111 §4).
+  /// Uses a stored response while it is fresh, and revalidates it otherwise (RFC 9111 §4).
   public static let revalidateWhenStale = CachePolicy(rawValue: 4)
   /// Revalidates a stored response each time, even in intermediate caches.
   ///
@@ -23,7 +23,7 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
   public static let preferCached = CachePolicy(rawValue: 16)
   /// Uses a stored response however old it is; without one the request throws ``HTTPError/Kind/notCached``.
   public static let onlyCached = CachePolicy(rawValue: 32)
-  /// Uses a stored response, however old, when all attempts have failed: without a connection, in time, or with 5xx.
+  /// Uses a stored response of any age if all attempts fail: no connection, a timeout, or a 5xx status.
   public static let fallbackOnError = CachePolicy(rawValue: 64)
   /// Uses a stale response and asks the server in the background, for as long as the server allows
   /// (`stale-while-revalidate`, RFC 5861 §3), or always together with ``preferCached``.

@@ -51,7 +51,7 @@ final class CacheRecorder: Sendable {
   private func add(_ piece: Data, to now: inout State) throws {
     now.count += Int64(piece.count)
     guard now.count <= shelf.maximumBodyBytes else {
-      throw HTTPError(.fileFailed, "the body is larger than the cache takes (\(shelf.maximumBodyBytes) bytes)")
+      throw HTTPError(.fileFailed, "the body exceeds the cache's limit of \(shelf.maximumBodyBytes) bytes")
     }
     if try now.sink?.write(piece) != nil { return }
     now.pieces.append(piece)

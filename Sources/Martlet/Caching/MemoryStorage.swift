@@ -4,7 +4,7 @@ import MartletBase
 final class MemoryStorage: CacheStorage {
   fileprivate struct State: ~Copyable {
     var items: [CacheKey: Item] = [:]
-    /// The uses in their order; only the last use of each record counts.
+    /// The uses in order; only the last use of each record counts.
     var uses = FirstInFirstOut<(key: CacheKey, number: UInt64)>()
     /// The number of the last use; an unused record has 0.
     var lastUse: UInt64 = 1

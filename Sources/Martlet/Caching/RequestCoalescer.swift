@@ -7,7 +7,7 @@ import Synchronization
 ///   join ─▶ lead ─▶ the response is stored: the others look it up again
 ///      │         ├▶ it cannot be stored, or fails before its head: the others send their own requests
 ///      │         └▶ the caller cancels, or the body is not read to its end: one of the others leads
-///      └──▶ wait: for a short time until the head, longer for a body that will be stored; then send an own request
+///      └──▶ wait: for a short time until the head, longer for a body that will be stored; then send a request
 /// ```
 final class RequestCoalescer: Sendable {
   /// How long a request waits for another request's response, from the start of its own transaction.

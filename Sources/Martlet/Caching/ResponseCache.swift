@@ -61,8 +61,8 @@ public final class ResponseCache: Sendable {
 
   /// A cache in a custom storage backend.
   ///
-  /// Responses to requests with credentials are passed to the store only with a ``RequestOptions/cachePartition``, and those
-  /// stored for the session never. The others are kept in 8 MiB of memory.
+  /// Responses to requests with credentials are passed to the store only with a ``RequestOptions/cachePartition``, and
+  /// responses for the session are never passed to it. The others are kept in 8 MiB of memory.
   ///
   /// - Parameters:
   ///   - store: The store.
@@ -144,7 +144,7 @@ extension ResponseCache {
 
   /// How long a response may be stored.
   @nonexhaustive public enum Storage: String, Sendable, Hashable {
-    /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
+    /// In memory, until the process ends or ``HTTPClient/signOut()`` is called.
     case session
     /// Until the cache evicts it.
     case permanent

@@ -60,20 +60,20 @@ final class StoreAdapter: CacheStorage {
 
   func usage() throws -> (bytes: Int64, records: Int) { throw Self.unlisted }
 
-  private static let unlisted = HTTPError(.unsupported, "the store of the cache cannot list what it has")
+  private static let unlisted = HTTPError(.unsupported, "the cache's store cannot list its records")
 
   /// Calls the store with a time limit.
   private func bounded<R: Sendable>(
     for patience: Duration = patience, _ work: @escaping @Sendable (any ResponseCache.Store) async throws -> R
   ) async throws -> R {
     if patience == Self.patience, isResting {
-      throw HTTPError(.fileFailed, "the store of the cache did not answer lately")
+      throw HTTPError(.fileFailed, "the cache's store has recently timed out")
     }
     let limit = AbortSource()
     let sleeper = Task { [self, timeline = timeline.withLock { $0 }] in
       guard (try? await timeline.watch(patience)) != nil else { return }
       rest.withLock { $0 = (timeline.now() + Self.restLength, timeline) }
-      limit.abort(HTTPError(.fileFailed, "the store of the cache did not answer within \(patience)"))
+      limit.abort(HTTPError(.fileFailed, "the cache's store did not respond within \(patience)"))
     }
     defer { sleeper.cancel() }
     return try await withAbort(limit) { [store] in try await work(store) }

@@ -250,7 +250,7 @@ package final class Call: Watched {
   /// The error of a call that its nearest limit ends.
   var endError: HTTPError {
     if let deadline, deadline.end <= totalEnd ?? deadline.end { return deadline.error }
-    return HTTPError(.timedOut, "the total limit of \((timeouts.total ?? .zero).shown) passed")
+    return HTTPError(.timedOut, "the total limit of \((timeouts.total ?? .zero).shown) was exceeded")
   }
 
   func checkLimits(now: Duration) -> Duration? {

@@ -28,7 +28,7 @@ package final class ClientCore: Sendable {
   let budget: RetryBudget
   /// Whether the budget counts time like the client, because it is not another client's.
   private let hasOwnBudget: Bool
-  /// The limits for the load of servers.
+  /// The load limits.
   let gates: AdmissionControllers
   let meter: BandwidthMeter
   let outcomes = OutcomeHub()
@@ -120,7 +120,7 @@ package final class ClientCore: Sendable {
       return true
     }
     guard isOpen else {
-      let error = HTTPError(.clientClosed, "the client is drained and takes no new requests", request: call.request)
+      let error = HTTPError(.clientClosed, "the client is drained and accepts no new requests", request: call.request)
       call.notifyInstruments(.ended(.failed(error), source: nil))
       throw error
     }
@@ -170,7 +170,7 @@ package final class ClientCore: Sendable {
     }
   }
 
-  /// Removes a call or other activity, and notes whether the client is idle then.
+  /// Removes a call or other activity, and records whether the client is now idle.
   private func finish(_ remove: @Sendable (inout State) -> Void) {
     let now = timeline.now()
     let isIdle = state.withLock {
@@ -227,7 +227,7 @@ package final class ClientCore: Sendable {
       $0.work[ObjectIdentifier(work)] = work
       return true
     }
-    guard isOpen else { throw HTTPError(.clientClosed, "the client is drained and takes no new requests") }
+    guard isOpen else { throw HTTPError(.clientClosed, "the client is drained and accepts no new requests") }
   }
 
   func leave(_ work: any ClientWork) {

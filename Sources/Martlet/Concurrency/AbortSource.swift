@@ -66,7 +66,7 @@ package final class AbortSource: Sendable {
 /// The code runs in its own task, which an abort cancels. The function does not wait for the end of that task: a
 /// closure that ignores cancellation must not delay a caller beyond a time limit. With `endsWithTask`, cancelling the
 /// caller's task also ends the wait.
-// Once in a program, not for each of the many types: it makes a task, beside which that takes no time.
+// Not specialized: the function creates a task, whose cost exceeds that of generic code.
 @_semantics("optimize.sil.specialize.generic.never")
 package func withAbort<T: Sendable>(
   _ source: AbortSource, endsWithTask: Bool = false, _ body: @escaping @Sendable () async throws -> T

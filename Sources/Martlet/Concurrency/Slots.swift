@@ -40,7 +40,7 @@ struct Slots<Element> {
     guard let element = self[place] else { return nil }
     elements[place] = nil
     free.append(place)
-    // Otherwise each look at all elements would pass the places of the busiest moment.
+    // Otherwise each iteration would cover as many places as the table ever had elements.
     if elements.count > Self.keptPlaces, isEmpty { (elements, free) = ([], []) }
     return element
   }

@@ -1,4 +1,4 @@
-/// When to sweep a table: not on each use, but after it has doubled.
+/// Decides when to sweep a table: not on each use, but after it has doubled.
 ///
 /// However many entries survive, each use costs a constant share of the sweeps.
 struct SweepPace {

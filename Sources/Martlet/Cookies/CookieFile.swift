@@ -14,7 +14,7 @@ final class CookieFile: Sendable {
   let path: String
   /// The kind of changes to save in the file.
   let journal: CookieTable.Journal
-  /// File access blocks, so it must not use the threads of tasks.
+  /// File access blocks, so it must not run on the cooperative thread pool.
   private let saves = SaveQueue(label: "Martlet.CookieFile")
 
   init(_ url: URL, keepsSessionCookies: Bool) {

@@ -1,7 +1,7 @@
 public import MartletBase
 import Synchronization
 
-/// Stores cookies by RFC 6265bis: those that servers set, and those that a program adds.
+/// Stores the cookies that servers set or the program adds, according to RFC 6265bis.
 ///
 /// A client has one jar (``HTTPClient/cookies``), and uses it for every exchange, including each hop of a redirect
 /// chain. Several clients can share a jar. A cookie from a response is sent only by clients that would have trusted the
@@ -18,12 +18,12 @@ import Synchronization
 /// | one attribute | 1,024 bytes |
 /// | lifetime | 400 days |
 /// | `Set-Cookie` fields processed in a response | 50 |
-/// | cookies of a domain | 50 for each such group of clients |
+/// | cookies of a domain | 50 for each group of clients with equal settings (see above) |
 /// | all cookies | 3,000 |
 /// | `Cookie` field of a request | 8,190 bytes |
 ///
-/// When a limit is exceeded, expired cookies are evicted first. Then follow, in a domain with too many cookies, those
-/// without `Secure`, and then the least recently used.
+/// When a limit is exceeded, expired cookies are evicted first. If a domain has too many cookies, those without
+/// `Secure` follow. After that, the least recently used cookies are evicted.
 public actor CookieJar {
   nonisolated let shelf: CookieStorage
   /// The number of the jar, unique in the process.

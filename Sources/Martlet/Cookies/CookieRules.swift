@@ -146,7 +146,7 @@ extension Cookie {
 
 /// The relation between the sites of a redirect chain (RFC 6265bis §5.2).
 enum SiteRelation: Sendable {
-  /// All URLs of the chain are of the same site.
+  /// All URLs in the chain belong to the same site.
   case same
   /// The chain includes another site, and the method is safe.
   case crossReading
@@ -164,12 +164,12 @@ enum SiteRelation: Sendable {
 }
 
 extension Cookie {
-  /// Why a cookie of a domain is refused: its domain is not the host, or one above it.
+  /// The reason to refuse a cookie whose domain is neither the host nor one of its parent domains.
   private static func foreignDomain(_ domain: String) -> Explanation.Reason {
     .init("foreignDomain", "its domain \(InvalidInput.printable(domain)) is not that of the host")
   }
 
-  /// Why a cookie of a domain is refused: its domain is a suffix, or above the domain that can be registered.
+  /// The reason to refuse a cookie whose domain is a public suffix, or above the registrable domain.
   private static func publicSuffix(_ domain: String) -> Explanation.Reason {
     .init("publicSuffix", "others can register names below its domain \(InvalidInput.printable(domain))")
   }

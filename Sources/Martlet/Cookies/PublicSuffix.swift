@@ -14,7 +14,7 @@ enum PublicSuffix {
 
   /// The registrable domain: the public suffix and one more label.
   ///
-  /// For an address or a public suffix, the host itself.
+  /// For an address or a public suffix, it is the host itself.
   static func registrable(_ host: String) -> String {
     guard !Cookie.isAddress(host) else { return host }
     let name = Name(host)

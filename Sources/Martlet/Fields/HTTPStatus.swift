@@ -21,7 +21,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
   /// Whether the request succeeded, 200 to 299 (RFC 9110 §15.3).
   public var isSuccess: Bool { 200..<300 ~= rawValue }
 
-  /// Whether further action is needed to fulfil the request, 300 to 399 (RFC 9110 §15.4).
+  /// Whether further action is needed to fulfill the request, 300 to 399 (RFC 9110 §15.4).
   ///
   /// This includes 304, which is not a redirect.
   public var isRedirection: Bool { 300..<400 ~= rawValue }

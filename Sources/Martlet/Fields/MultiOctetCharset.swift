@@ -59,7 +59,7 @@ enum MultiOctetCharset: String {
       case .shiftJIS, .japaneseEUC: return Self.convert(body, from: "CP932")
       case .gb2312, .gbk, .gb18030: return Self.convert(Self.withEuro(body), from: "GB18030")
       case .koreanEUC: return Self.convert(body, from: "CP949")
-      // The C library's own decoder lacks half of what is in use.
+      // The C library's own decoder lacks half of the characters in use.
       case .iso2022JP:
         let shiftJIS = Self.japaneseEUC(fromISO2022: body).flatMap { Self.shiftJIS(fromEUC: $0) }
         return shiftJIS.flatMap { Self.convert($0, from: "CP932") }
@@ -80,7 +80,7 @@ enum MultiOctetCharset: String {
         let room = output.count
         let count: Int? = body.withUnsafeBytes { body in
           output.withMemoryRebound(to: CChar.self) { output in
-            // iconv takes its input as if it wrote to it.
+            // iconv declares its input as mutable, but does not write to it.
             var from = UnsafeMutablePointer(mutating: body.bindMemory(to: CChar.self).baseAddress)
             var (to, unread, free) = (output.baseAddress, body.count, room)
             guard iconv(converter, &from, &unread, &to, &free) != -1, unread == 0,

@@ -32,7 +32,7 @@ enum Referrer {
       guard parts.authority?.contains(UInt8(ascii: "@")) != true, !value.utf8.contains(UInt8(ascii: "\\")) else {
         throw InvalidInput("the header 'Referer' is not a URL that can be sent")
       }
-      // Split octets: a combining mark after the sign would form one character with it.
+      // Split octets, because a combining mark after the sign would form one character with it.
       let rest = value.utf8.prefix { $0 != UInt8(ascii: "#") }
       return rest.isEmpty && !value.isEmpty ? nil : String(Substring(rest))
     }

@@ -8,7 +8,7 @@ import MartletBase
 
 /// SHA-256 of a file, by the system's library if there is one.
 ///
-/// The library is many times as fast as our own implementation.
+/// The library is many times faster than our own implementation.
 final class SHA256Stream {
   private var own = SHA2.Running256()
   #if os(Linux)

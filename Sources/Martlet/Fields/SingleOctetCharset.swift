@@ -34,8 +34,8 @@ enum SingleOctetCharset {
 
   /// The scalars of the last octets, up to 0xFF; each octet before them is the scalar with the same number.
   ///
-  /// U+FFFD stands for octets without a meaning. Where those of a code page of Windows are controls in the WHATWG Encoding
-  /// standard, they are here, except in windows-1252.
+  /// U+FFFD stands for octets without a meaning. If the WHATWG Encoding standard maps such an octet of a Windows code
+  /// page to a control, so does this table, except for windows-1252.
   private static let tables: [String: String] = [
     "ISO-8859-2":
       "Ą˘Ł¤ĽŚ§¨ŠŞŤŹ\u{AD}ŽŻ°ą˛ł´ľśˇ¸šşťź˝žżŔÁÂĂÄĹĆÇČÉĘËĚÍÎĎĐŃŇÓÔŐÖ×ŘŮÚŰÜÝŢßŕáâăäĺćçčéęëěíîďđńňóôőö÷řůúűüýţ˙",

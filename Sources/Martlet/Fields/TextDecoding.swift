@@ -3,7 +3,8 @@ import MartletBase
 /// Decodes bodies as text, even if the declared encoding is missing, unknown or wrong.
 ///
 /// The first of these that works is used: the `charset` parameter, a byte order mark, UTF-8. In UTF-8, U+FFFD replaces
-/// invalid octets. ISO-8859-1, which always works, is for bodies whose `charset` is another one and cannot be used.
+/// invalid octets. ISO-8859-1, which always works, is the fallback for bodies with another `charset` that cannot be
+/// used.
 enum TextDecoding {
   private typealias Decoded = (text: String, name: String)
 

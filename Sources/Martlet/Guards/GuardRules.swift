@@ -15,12 +15,12 @@ struct GuardRules: Sendable {
       case .httpsOnly: requiresHTTPS = true
       case .hsts(let store):
         if self.store.map({ $0 != store }) ?? false {
-          problem = problem ?? InvalidInput("guards has hsts with two different stores")
+          problem = problem ?? InvalidInput("guards contains hsts with two stores")
         }
         self.store = store
       case .publicAddressesOnly(let policy):
         if addresses.map({ $0 != policy }) ?? false {
-          problem = problem ?? InvalidInput("guards has publicAddressesOnly with two different lists of exceptions")
+          problem = problem ?? InvalidInput("guards contains publicAddressesOnly with two lists of exceptions")
         }
         problem = problem ?? policy.problem
         addresses = policy

@@ -10,7 +10,7 @@ final class HSTSHosts: Sendable {
   private let isFilled: Atomic<Bool>
   /// The path of the file.
   private let path: String?
-  /// File access blocks, so it must not use the threads of tasks.
+  /// File access blocks, so it must not run on the cooperative thread pool.
   private let saves = SaveQueue(label: "Martlet.HSTSHosts")
   /// The error of reading the file, whose hosts are then unknown.
   let problem: HTTPError?

@@ -4,8 +4,8 @@
 /// let client = HTTPClient { $0.guards = [.httpsOnly, .publicAddressesOnly] }
 /// ```
 ///
-/// No guard is on by default. A guard checks every exchange, so every hop of a redirect and every attempt, whatever
-/// chose the destination: a caller, a redirect, a middleware, or the addresses of a name. All guards must agree. A
+/// No guard is on by default. A guard checks every exchange, including each redirect hop and each attempt. It makes no
+/// difference whether a caller, a redirect, middleware or a name lookup chose the destination. All guards must agree. A
 /// refused exchange throws ``HTTPError/Kind/refusedByGuard`` with the host in its message, and nothing is sent to that
 /// host.
 public struct RequestGuard: Sendable {

@@ -5,9 +5,9 @@ public import MartletBase
 /// The events of a call begin with ``Kind/began`` and end with ``Kind/ended(_:source:)``. Each
 /// ``Kind/attempt(number:hop:)`` has any number of exchanges: none if a stored response was used, several if a
 /// challenge was answered. Each exchange has its phases, usually a head, and an end. The end of an exchange may come
-/// after the end of its call, if the exchange was cancelled or timed out, or if its body outlives the call. A segmented
-/// download has a separate call for each further segment, and so has a background revalidation. Invalid requests have
-/// no events.
+/// after the end of its call, if the exchange was cancelled or timed out, or if its body outlives the call. Each
+/// additional segment of a segmented download has its own call, and so does a background revalidation. Invalid requests
+/// have no events.
 public struct InstrumentEvent: Sendable {
   /// The program's request.
   public struct Call: Sendable {

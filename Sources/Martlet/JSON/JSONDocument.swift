@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A JSON text that is being decoded, of which each ``JSONValue`` in a model takes its part.
+/// A JSON text that is being decoded, from which each ``JSONValue`` in a model takes its part.
 ///
 /// `JSONDecoder` reports the type of a value only with errors, which contain the whole coding path: one text could keep
 /// a thread busy for minutes. So the first `JSONValue` scans the text once more, and each finds its part by its path and
@@ -10,7 +10,7 @@ final class JSONDocument: Sendable {
   @TaskLocal static var current: JSONDocument?
 
   private struct State: ~Copyable {
-    /// The decoder of this document; another one, of a text within the text, has other paths.
+    /// The decoder of this document; the decoder of a text within the text has other paths.
     var decoder: ObjectIdentifier?
     var index: JSONIndex?
   }
@@ -25,7 +25,7 @@ final class JSONDocument: Sendable {
   }
 
   static func decode<T: Decodable>(_ type: T.Type, from data: Data, with decoder: JSONDecoder) throws -> T {
-    // A subclass would be called with another type, and the options are other grammars.
+    // A subclass would be called with another type, and the options allow other grammars.
     guard Swift.type(of: decoder) == JSONDecoder.self, !decoder.allowsJSON5, !decoder.assumesTopLevelDictionary else {
       return try decoder.decode(type, from: data)
     }
@@ -34,7 +34,7 @@ final class JSONDocument: Sendable {
     }
   }
 
-  /// The outermost value, which tells the document its decoder, and adds nothing to the coding path.
+  /// The outermost value, which passes its decoder to the document, and adds nothing to the coding path.
   private struct Root<T: Decodable>: Decodable {
     let value: T
 
@@ -46,12 +46,12 @@ final class JSONDocument: Sendable {
     }
   }
 
-  /// The value at the decoder's place, or `nil` if the decoder is one of another text.
+  /// The value at the decoder's position, or `nil` if the decoder belongs to another text.
   func value(for decoder: any Decoder) throws -> JSONValue? {
     guard state.withLock({ $0.decoder }) == ObjectIdentifier(decoder as AnyObject) else { return nil }
     let path = decoder.codingPath
     try JSONProbe.checkDepth(path)
-    // It is taken out, because a key strategy is code of the caller.
+    // The index is removed during the call, because a key strategy is the caller's code.
     var index = state.withLock { $0.index.take() } ?? JSONIndex(data)
     defer { state.withLock { $0.index = index } }
     do throws(JSONMisfit) {
@@ -125,7 +125,7 @@ enum JSONNode: JSONTree {
     return nil
   }
 
-  /// The value at a path, of whose members with the same name the first one counts.
+  /// The value at a path; if several members have the same name, the first one counts.
   func value(_ path: inout [any CodingKey], _ convert: Conversion?) -> JSONValue {
     switch self {
     case .scalar(let value): return value

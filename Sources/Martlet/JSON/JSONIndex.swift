@@ -1,6 +1,6 @@
 import MartletBase
 
-/// The places of the values in a text that `JSONDecoder` has scanned, and so found to be well-formed.
+/// The positions of the values in a text that `JSONDecoder` has scanned and found to be well-formed.
 ///
 /// One scan notes where each array and object ends. The parts of one of them are listed once a path leads through it,
 /// which skips the arrays and objects in it. So the time is linear for any number of paths, and other parts cost little.
@@ -8,8 +8,8 @@ struct JSONIndex {
   /// The places of the parts of an array or an object.
   private enum Parts {
     case elements([Int])
-    /// The members by their names, and by the names that the decoder's key strategy makes of them; of members with the
-    /// same name the first one counts, as for Foundation.
+    /// The members by their names, and by the names that the decoder's key strategy makes of them; if several members
+    /// have the same name, the first one counts, as in Foundation.
     case members([String: Int], renamed: [String: Int]?)
   }
 
@@ -64,7 +64,7 @@ struct JSONIndex {
   /// The value at a path.
   mutating func value(at path: [any CodingKey], _ convert: JSONNode.Conversion?) throws(JSONMisfit) -> JSONValue {
     guard let place = try place(at: path, convert) else {
-      // Trying all types would take time that a text of strangers chooses.
+      // Trying all types would take an amount of time that the peer controls.
       throw JSONMisfit(message: "the text has no such part")
     }
     let node: JSONNode
@@ -108,7 +108,7 @@ struct JSONIndex {
     case .members(let members, let renamed):
       let asWritten = members[key.stringValue]
       let found = renamed?[key.stringValue] ?? asWritten
-      // Foundation does not rename the keys of a dictionary, and a path does not tell a dictionary from a model.
+      // Foundation does not rename a dictionary's keys, and a path does not distinguish dictionaries from models.
       if let asWritten, let found, asWritten != found {
         throw JSONMisfit(message: "two members have the same name once their keys are converted")
       }

@@ -1,9 +1,9 @@
-/// Finds the types of the values in a decoder that is not one of ``JSONDocument``, by trying.
+/// Finds the types of the values in a decoder that does not belong to a ``JSONDocument``, by trial.
 ///
 /// A decoder reports a type only with an error, and errors are costly. So the type of the last value with the same name
 /// is tried first: in most texts it is the same.
 struct JSONProbe {
-  /// The levels of a document above a value, and with other decoders those in it.
+  /// The levels of a document above a value; with other decoders, the levels in the value as well.
   static let maximumDepth = 64
 
   private enum Kind: CaseIterable {

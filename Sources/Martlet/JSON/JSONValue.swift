@@ -140,8 +140,8 @@ extension JSONValue: Codable {
   /// Decodes any JSON value, for a member of a `Decodable` type.
   ///
   /// When this library decodes a response, a line or an event, the value takes time in proportion to its length. With a
-  /// `JSONDecoder` that you call, it may take several errors for each value to find its type, each of which contains the
-  /// whole coding path: do not decode texts of strangers in this way.
+  /// `JSONDecoder` that you call, it may take several errors for each value to find its type, each of which contains
+  /// the whole coding path: do not decode untrusted text in this way.
   ///
   /// - Parameter decoder: The decoder.
   /// - Throws: `DecodingError` for a value more than 64 levels deep. With a `JSONDecoder` that you call, even for a

@@ -30,7 +30,7 @@ final class BandwidthMeter: Sendable {
     }
   }
 
-  /// The mean rate of the second of `time` and the four before it.
+  /// The mean rate over the second of `time` and the four seconds before it.
   func rate(at time: Duration) -> TransferProgress.Bandwidth {
     let first = time.wholeSeconds - Int64(BandwidthMeter.window)
     return state.withLock {

@@ -4,7 +4,7 @@
   case started
   /// The call waits for this reason.
   case waiting(WaitReason)
-  /// An attempt is sent.
+  /// An attempt began.
   case attempt(number: Int, hop: Int)
   /// The head of a response has arrived.
   case head(HTTPStatus)
@@ -33,8 +33,7 @@ extension RequestEvent {
     case queue
     /// Waits for a connection: the limit of the client or of the host is reached.
     case connectionSlot
-    /// Waits for a limit for the load of servers: ``ConcurrencyPolicy``, ``RateLimit``, or a pause that the server
-    /// requested.
+    /// Waits for a load limit: ``ConcurrencyPolicy``, ``RateLimit``, or a pause that the server requested.
     case turn
     /// Waits for the next period of the ``DataBudget``.
     case dataBudget

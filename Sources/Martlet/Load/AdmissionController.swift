@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Decides which requests to an origin, or of a rate limit, run, wait or fail.
+/// Decides which requests to an origin, or under a rate limit, run, wait or fail.
 ///
 /// ```
 ///   arrive ─▶ refused: circuit open, queue full, pause too long

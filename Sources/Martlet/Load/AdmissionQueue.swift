@@ -191,7 +191,7 @@ final class AdmissionQueue: Sendable {
       }
       return (waiters, state.newTimer(now))
     }
-    // Called without the lock, because it runs code of others.
+    // Called without the lock, because it runs other code.
     for (waiter, refusal) in served {
       let outcome: Result<Void, any Error> = if let refusal { .failure(refusal) } else { .success(()) }
       // A request that was cancelled at the same moment does not run.

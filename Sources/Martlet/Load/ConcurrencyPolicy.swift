@@ -7,7 +7,7 @@
 /// With ``adaptive``, the client measures the latency of each origin, and lowers the limit when responses become
 /// slower, time out or have the status 429 or 503. Further requests wait in the client instead of the server. A request
 /// that would wait too long, or for which too many others wait, fails with ``HTTPError/Kind/overloaded`` before
-/// anything is sent. An overloaded server thus works only on requests whose callers still wait.
+/// anything is sent. An overloaded server thus works only on requests whose callers are still waiting.
 public struct ConcurrencyPolicy: Sendable, Hashable {
   enum Rule: Sendable, Hashable {
     case automatic

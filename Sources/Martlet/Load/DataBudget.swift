@@ -91,7 +91,7 @@ public struct DataBudget: Sendable, Hashable {
     guard period >= .seconds(1), period <= .seconds(366 * 86_400), period.clampedComponents.attoseconds == 0 else {
       return InvalidInput("the period of the data budget is \(period); it must be whole seconds, from 1 to 366 days")
     }
-    if let file, !file.isFileURL { return InvalidInput("the file of the data budget needs a file URL") }
+    if let file, !file.isFileURL { return InvalidInput("the data budget's file needs a file URL") }
     return nil
   }
 
@@ -114,8 +114,8 @@ struct DataUse: Codable, Equatable {
 
   /// Begins the period of a date.
   ///
-  /// If the clock was set back by more than a period, the count is kept: it must not last until the clock has caught
-  /// up, and must not vanish.
+  /// If the clock was set back by more than a period, the count is kept. It must neither last until the clock has
+  /// caught up, nor be lost.
   mutating func enter(_ number: Int64) {
     guard number > period || number < period - 1 else { return }
     if number > period { used = [:] }
@@ -147,7 +147,7 @@ final class DataLedger: Sendable {
     var problem: HTTPError?
   }
 
-  /// The maximum delay of the file, in virtual time and in bytes.
+  /// The limits after which the file is written: a delay on the client's clock, and a number of bytes.
   private static let lag = Duration.seconds(1)
   private static let lagBytes: Int64 = 256 << 10
 

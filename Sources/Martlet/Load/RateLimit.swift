@@ -12,7 +12,7 @@ import MartletBase
 ///
 /// With a rate, the client also obeys the limits that servers report, for all requests to the origin and not only for
 /// the request whose response reported them: `Retry-After` in a response with 429 or 503, and a `RateLimit` or
-/// `X-RateLimit-Remaining` field that leaves no request. ``server`` does only that.
+/// `X-RateLimit-Remaining` field that reports no remaining requests. ``server`` does only that.
 public struct RateLimit: Sendable, Hashable {
   /// The requests that are counted together.
   @nonexhaustive public enum Scope: Sendable, Hashable {

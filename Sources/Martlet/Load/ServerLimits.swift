@@ -9,7 +9,7 @@ enum ServerLimits {
   /// The time for which the origin wants no requests; `nil` if it reports none.
   ///
   /// The time comes from `Retry-After` in a response with a status from 400 to 599 (RFC 9110 §10.2.3), or from fields
-  /// that leave no request: `RateLimit` of the IETF's draft, `"default";r=0;t=30`, and its predecessors
+  /// that report no remaining requests: `RateLimit` of the IETF's draft, `"default";r=0;t=30`, and its predecessors
   /// `RateLimit-Remaining` and `X-RateLimit-Remaining` with `-Reset`. A reset is a number of seconds, or a time since
   /// 1970 in seconds, milliseconds or microseconds, as its magnitude shows; both numbers may have a fraction.
   static func pause(_ status: HTTPStatus, _ headers: HTTPHeaders, now: Date) -> Duration? {

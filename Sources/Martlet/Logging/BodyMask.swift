@@ -1,6 +1,6 @@
 package import MartletBase
 
-/// Masks secrets in bodies, by their syntax.
+/// Masks secrets in bodies according to their syntax.
 ///
 /// | Body | Masked by |
 /// |---|---|
@@ -23,7 +23,7 @@ package enum BodyMask {
     let isJSON = type?.isJSON == true || type?.subtype.hasSuffix("ndjson") == true
     let isPlain = type == nil || type?.essence == "text/plain" || type?.essence == "text/event-stream"
     let first = bytes.first { !JSONMask.blanks.contains($0) }
-    // Some programs call everything a form that they send.
+    // Some programs declare everything that they send as a form.
     if isJSON || (isForm || isPlain) && (first == UInt8(ascii: "{") || first == UInt8(ascii: "[")) {
       var mask = JSONMask(bytes, redaction, keepsTypes: keepsTypes)
       if let masked = mask.document() { return masked }

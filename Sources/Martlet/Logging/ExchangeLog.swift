@@ -54,7 +54,7 @@ struct ExchangeLog: Sendable {
 
   func wasThrottled() {
     guard let time = throttledTime.map({ $0.total - throttledBefore }), time >= .milliseconds(1) else { return }
-    write("* held back for \(time.shown) by the limit of bandwidth")
+    write("* held back for \(time.shown) by the bandwidth limit")
   }
 
   func failed(_ error: any Error) {
@@ -112,7 +112,7 @@ struct ExchangeLog: Sendable {
 
   private func text(of error: any Error) -> String {
     guard let error = error as? HTTPError else {
-      // The text of foreign errors may contain anything.
+      // The text of other errors may contain anything.
       let text = redaction.revealsSecrets ? "\(error)" : "\(type(of: error))"
       return InvalidInput.printable(text, limit: LogText.maximumFieldScalars)
     }

@@ -19,7 +19,7 @@ enum LogText {
     var result = ""
     var index = 0
     while index < bytes.count {
-      // Most bytes are printable ASCII. They are copied unchanged, and end any sequence before them.
+      // Most bytes are printable ASCII, which is copied unchanged and ends any previous sequence.
       let start = bytes[index...].firstIndex(where: isPlain) ?? bytes.count
       append(bytes[index..<start], to: &result)
       index = bytes[start...].firstIndex { !isPlain($0) } ?? bytes.count

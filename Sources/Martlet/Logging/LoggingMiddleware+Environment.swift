@@ -37,7 +37,7 @@ extension LoggingMiddleware {
         detail.formUnion(known.1)
       } else {
         let all = words.map(\.0).joined(separator: ", ")
-        sink.write("MARTLET_LOG: '\(InvalidInput.printable(word))' is none of \(all)")
+        sink.write("MARTLET_LOG: '\(InvalidInput.printable(word))' is not one of \(all)")
       }
     }
     return detail.isEmpty ? nil : LoggingMiddleware(detail, redaction: redaction, to: sink)

@@ -47,6 +47,6 @@ extension Redaction {
     return revealsSecrets || isMedia ? .bytes(body) : nil
   }
 
-  /// The types in which nothing can be masked, and nothing is usually secret.
+  /// The types in which nothing can be masked, and which rarely contain secrets.
   private static let media: Set = ["image", "font", "audio", "video"]
 }

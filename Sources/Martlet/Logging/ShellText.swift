@@ -5,8 +5,8 @@ enum ShellText {
   /// Quotes any text as one word of a command.
   ///
   /// Between single quotes, every character but a single quote is literal. Characters that are invisible in a terminal,
-  /// or control it, are written in octal and printed by `printf`, so the command is one line that shows all it
-  /// does. A NUL throws: no argument of a program can contain one.
+  /// or control it, are written in octal and printed by `printf`, so the command is one line that shows all of its
+  /// effects. A NUL throws: no argument of a program can contain one.
   static func word(_ text: String) throws(InvalidInput) -> String {
     guard !text.utf8.contains(0) else { throw InvalidInput("a NUL cannot be part of a command") }
     guard text.unicodeScalars.allSatisfy(Printable.isPrintable) else {

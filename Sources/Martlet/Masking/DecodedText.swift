@@ -106,7 +106,7 @@ struct DecodedText {
     }
   }
 
-  /// Text in which the escapes with an introducer are decoded once; `nil` if one of them is not known.
+  /// Text in which the escapes with an introducer are decoded once; `nil` if one of them is unknown.
   static func replacing(
     _ introducer: UInt8, in text: ArraySlice<UInt8>, _ escape: ([UInt8], Int) -> (octets: [UInt8], length: Int)?
   ) -> [UInt8]? {

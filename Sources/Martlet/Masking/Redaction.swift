@@ -92,7 +92,7 @@ public struct Redaction: Sendable, Hashable {
       || rule == .names && SecretNames.isSecret(foldedField: folded)
   }
 
-  /// Whether a header field is secret by its name, or because the program masks it, whatever is shown in logs.
+  /// Whether a header field is secret by its name, or because the program masks it, regardless of what logs show.
   func isSecret(field name: String) -> Bool {
     let folded = SecretNames.folded(name)
     return hiddenFields.contains(folded) || SecretNames.isSecret(foldedField: folded)

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Texts that look like secrets, whatever their names are.
+/// Texts that look like secrets, regardless of their names.
 enum SecretShapes {
   /// The minimum length of a secret that is recognized by its shape.
   static let minimumLength = 20

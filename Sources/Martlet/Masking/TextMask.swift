@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Masks secrets in text that no parser understands as a whole: log lines, messages, header fields, strings.
+/// Masks secrets in text that no parser handles as a whole: log lines, messages, header fields, strings.
 ///
 /// ```
 ///   password=***    token: ***    "apiKey": "***"    Bearer ***    https://a.test/?code=***
@@ -307,7 +307,7 @@ struct TextMask {
 
   private mutating func maskJSON(at start: Int) -> Bool {
     guard text.isPlain(start) else { return false }
-    // Too many structures are not what they seem.
+    // Many apparent structures are not JSON.
     guard attempts > 0 else {
       guard !redaction.revealsSecrets else { return false }
       mask(start, octets.count)

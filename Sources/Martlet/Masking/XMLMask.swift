@@ -114,7 +114,7 @@ struct XMLMask {
 
   /// Adds text of the innermost element.
   private mutating func add(_ plain: [UInt8], at range: Range<Int>, isSection: Bool = false) {
-    // A longer text is not a name.
+    // Longer text is not a name.
     if let last = open.indices.last, open[last].text.count <= SecretNames.maximumLength { open[last].text += plain }
     maskText(plain, at: range, isSection: isSection)
   }

@@ -142,13 +142,13 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// Whether a time limit ended the call.
   public var isTimeout: Bool { kind == .timedOut }
 
-  /// Whether a limit on the load of the server refused the request.
+  /// Whether a load limit of the client refused the request.
   var isLoadLimit: Bool { kind == .overloaded || kind == .circuitOpen }
 
   /// Whether the same request might succeed later.
   ///
-  /// True for connectivity failures, timeouts, limits on the load of the server, files for which no descriptor or
-  /// memory was left, and the statuses 408, 425, 429, 500, 502, 503 and 504.
+  /// True for connectivity failures, timeouts, load limits, files for which no descriptor or memory was left, and the
+  /// statuses 408, 425, 429, 500, 502, 503 and 504.
   public var isTransient: Bool {
     isConnectivity || isTimeout || isLoadLimit || isExhaustion || (status?.isTransient ?? false)
   }
@@ -175,7 +175,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     if let redactedURL { line += " \(InvalidInput.printable(redactedURL, limit: Self.longestText))" }
     line += ": \(InvalidInput.printable(message, limit: Self.longestText))"
     var notes: [String] = []
-    if let response, response.isBodyTruncated { notes.append("body cut after \(response.body.count) bytes") }
+    if let response, response.isBodyTruncated { notes.append("body truncated after \(response.body.count) bytes") }
     if let phase { notes.append("while \(phase.rawValue)") }
     if attempts.count > 1 { notes.append("after \(attempts.count) attempts") }
     if let elapsed { notes.append(elapsed.shown) }
@@ -214,7 +214,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// The message for an exceeded time limit.
   static func passedLimit(_ name: String, _ limit: Duration) -> String {
-    "the \(name) limit of \(limit.shown) passed"
+    "the \(name) limit of \(limit.shown) was exceeded"
   }
 
   /// Creates the error of a failed file operation, with the system's error text.

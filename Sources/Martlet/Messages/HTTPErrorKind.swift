@@ -60,7 +60,7 @@ extension HTTPError {
     public static let checksumMismatch = Kind("checksumMismatch")
     /// A queue refused or ended the request, for example because a request that it depends on failed.
     public static let queueFailed = Kind("queueFailed")
-    /// The request would have waited too long, or behind too many others, for a limit on the load of its server.
+    /// The request would have waited too long, or behind too many others, because of a load limit.
     ///
     /// The limits are ``ConcurrencyPolicy`` and ``RateLimit``. Nothing was sent.
     public static let overloaded = Kind("overloaded")
@@ -74,7 +74,7 @@ extension HTTPError {
     public static let dataBudgetExceeded = Kind("dataBudgetExceeded")
     /// The transport does not support something that the request needs.
     public static let unsupported = Kind("unsupported")
-    /// The client takes no new requests: it is draining or drained, or the process is exiting (on Linux).
+    /// The client accepts no new requests: it is draining or drained, or the process is exiting (on Linux).
     public static let clientClosed = Kind("clientClosed")
     /// A middleware or another closure of the program threw an error that is not an `HTTPError`.
     ///

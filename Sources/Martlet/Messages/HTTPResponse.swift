@@ -273,7 +273,7 @@ enum DecodingProblem {
       return try misfit(isLenient: false) ?? "a number does not fit its type: each fits Int"
     } catch {
       let malformed = "malformed: \(error.message)"
-      // A malformed string fails only a model that reads it, so a number can be the reason.
+      // A malformed string fails only a model that reads the string, so a number can be the reason.
       guard let number = try? misfit(isLenient: true) else { return malformed }
       return "\(malformed), or \(number)"
     }

@@ -269,7 +269,7 @@ protocol BodyLifetime: AnyObject, Sendable {
   func cancel()
 }
 
-/// Sees the chunks of a body as they are read, and its end.
+/// Observes a body's chunks as they are read, and the body's end.
 protocol BodyObserver: Sendable {
   func took(_ piece: Data)
   func ended(_ error: (any Error)?)

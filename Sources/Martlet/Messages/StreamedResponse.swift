@@ -127,7 +127,7 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.explanation }
   }
 
-  /// The timing of the call, as far as known when the head arrived.
+  /// The timing of the call, to the extent known when the head arrived.
   public var timing: HTTPResponse.Timing {
     get { head.value.timing }
     _modify { yield &head.value.timing }

@@ -52,7 +52,7 @@ public struct RetryPolicy: Sendable {
   /// Never retries.
   public static let off = RetryPolicy(rule: .none, maximumAttempts: 1)
 
-  /// Repeats a request once, immediately, if its connection turns out dead before the response starts.
+  /// Repeats a request once, immediately, if its connection turns out to be dead before the response starts.
   ///
   /// This happens when a server closes an idle connection at the moment it is reused. Like all others except ``off``,
   /// this policy also repeats a request that an HTTP/2 server reports as not processed (RFC 9113 §8.7), whatever its
@@ -87,7 +87,7 @@ public struct RetryPolicy: Sendable {
     RetryPolicy(rule: .backoff(initialDelay: initialDelay, maximumDelay: maximumDelay), maximumAttempts: attempts)
   }
 
-  /// Retries as a closure decides.
+  /// Lets a closure decide whether to retry, and after which delay.
   ///
   /// - Parameters:
   ///   - attempts: The maximum number of attempts, including the first.
@@ -176,7 +176,7 @@ extension RetryPolicy {
   private static let isOff = Explanation.Reason("off", "the policy is off")
   private static let outcome = Explanation.Reason(
     "outcome", "the retry policy does not repeat it after this outcome")
-  private static let closure = Explanation.Reason("closure", "the closure of the retry policy decided so")
+  private static let closure = Explanation.Reason("closure", "the retry policy's closure decided this")
 
   private func tooLong(_ asked: Duration) -> Explanation.Reason {
     let maximum = maximumRetryAfter

@@ -68,7 +68,7 @@ final class CacheTransaction: Sendable {
       case .alone: mayWait = false
       case .wait(let flight):
         context.call.explain(
-          .init("cache.coalesced", "the request waited for an equal one, to share its response", "RFC 9111 §4"))
+          .init("cache.coalesced", "the request waited for an equal request, to share its response", "RFC 9111 §4"))
         return .wait(flight)
       }
     }
@@ -172,7 +172,8 @@ final class CacheTransaction: Sendable {
       guard CacheDecision.mayStandIn(candidate.entry, question) else { return nil }
       let freshness = Freshness(candidate.entry, at: now)
       context.call.decided(
-        "cache.fallback", "the stored response replaced the failure; it is \(freshness.text)", "RFC 5861 §4")
+        "cache.fallback", "the stored response was used instead of the failure; it is \(freshness.text)",
+        "RFC 5861 §4")
       return answer(candidate, .fallback, .unreachable)
     }
   }

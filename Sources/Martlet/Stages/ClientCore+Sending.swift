@@ -64,7 +64,7 @@ extension ClientCore {
       call.endLeftovers()
     }
     call.abortSource.onAbort { [weak call] error in
-      // Not for leftovers, because the result is known then.
+      // Not for leftover work, because the result is known then.
       guard call?.isAborted == true else { return }
       task.cancel()
       // Not at the end of the task, which a user's middleware can delay indefinitely.
@@ -164,7 +164,7 @@ extension ClientCore {
 
   /// Refuses new requests, waits for running ones, and cancels them after `timeout`.
   func drain(_ timeout: Duration?) async {
-    // After this no work can be attached. A request that attached work starts before it notices is refused.
+    // After this, no work can be attached. A request that attached work starts before it learns of the end is refused.
     close()
     let work = work
     let deadline = timeout.map { timeline.now().adding($0) }
@@ -201,7 +201,7 @@ extension Call {
   func refusal(of response: HTTPResponse) -> HTTPError {
     let status = response.status.rawValue
     decided("status.refused", "the status \(status) is an error")
-    // Otherwise `AuthStage` has said why it did not answer.
+    // Otherwise `AuthStage` has reported why it did not answer.
     if response.status == .unauthorized, credential == nil, settings.configuration.authenticators.isEmpty {
       recordSilence(to: response.finalRequest)
     }

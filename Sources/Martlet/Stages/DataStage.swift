@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Lets an exchange go when the ``DataBudget`` has something left for it.
+/// Sends an exchange if the ``DataBudget`` is sufficient for it.
 struct DataStage: Stage {
   let ledger: DataLedger
 
@@ -28,7 +28,7 @@ struct DataStage: Stage {
     return HTTPError(
       .dataBudgetExceeded,
       bytes == 0
-        ? "the data budget is used up, for another \(until.shown)"
+        ? "the data budget is used up for another \(until.shown)"
         : "the body has \(length) bytes, and the data budget only \(bytes) left",
       phase: .queued)
   }

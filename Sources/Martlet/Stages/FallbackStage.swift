@@ -2,8 +2,8 @@ import MartletBase
 
 /// Serves a stored response when all attempts have failed (RFC 5861 §4).
 ///
-/// A failure is a missing connection, a timeout, a limit on the load of the server, an open circuit, or a 5xx. The stage
-/// is above ``RetryStage``; ``CacheStage`` offers the stored response during an attempt.
+/// A failure is a missing connection, a timeout, a load limit, an open circuit, or a 5xx. The stage is above
+/// ``RetryStage``; ``CacheStage`` offers the stored response during an attempt.
 struct FallbackStage: Stage {
   let cache: ResponseCache
 
@@ -33,7 +33,7 @@ struct FallbackStage: Stage {
         .status, "\(response.status.rawValue) \(response.status.reasonPhrase)", request: response.request)
     case .failure(let error as HTTPError)
     where error.isConnectivity || error.isTimeout || error.isLoadLimit:
-      // An aborted call, for example by its total limit, has its error already.
+      // A call that was aborted, for example by its total limit, already has its error.
       try abortSource.check()
       reason = error
     case .failure: return

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Sends a request that takes long a second time (``HedgingPolicy``).
+/// Sends a slow request a second time (``HedgingPolicy``).
 ///
 /// The stage is below the cache, so both requests reach the server, and above the middleware per exchange.
 struct HedgeStage: Stage {
@@ -30,7 +30,7 @@ struct HedgeStage: Stage {
       if delay == nil {
         let least = HedgeLatencies.minimumCount
         call.explain(
-          .notHedged(.init("tooFewSamples", "only \(samples) latencies are known, of at least \(least)")))
+          .notHedged(.init("tooFewSamples", "only \(samples) latencies are known; at least \(least) are needed")))
       }
       return HedgeRace(hop, context, next, delay: delay, log: log)
     }
@@ -38,10 +38,10 @@ struct HedgeStage: Stage {
 
   private func refusal(_ request: HTTPRequest, _ context: RequestContext) -> Explanation.Reason? {
     guard request.isReplayable else { return .init("bodyNotReplayable", "its body can be sent only once") }
-    // The state of these exchanges is for one at a time: counters, connections.
+    // The state of these exchanges, such as counters and connections, supports one exchange at a time.
     let isDigest = request.headers["Authorization"].map { FieldSyntax.isSameName($0.prefix(7), "Digest ") } ?? false
     guard context.handshake == nil, !isDigest, context.proxyExchange == nil else {
-      return .init("authentication", "its authentication, or that of the proxy, is for one exchange at a time")
+      return .init("authentication", "its authentication or the proxy's supports only one exchange at a time")
     }
     guard context.call.options.isIdempotent ?? request.method.isIdempotent else {
       let method = request.method.rawValue
@@ -61,7 +61,7 @@ final class HedgeRace: Watched {
   private enum State {
     case waits
     case hedged(Hedge)
-    /// The hedge has a usable response, while the first exchange had none.
+    /// The hedge has a usable response, and the first exchange had none.
     case won(Hedge, StreamedResponse)
     case over
   }
@@ -71,7 +71,7 @@ final class HedgeRace: Watched {
   private let context: RequestContext
   private let next: Next
   private let delay: Duration?
-  /// Where the latency is noted.
+  /// The log in which the latency is recorded.
   private let log: HedgeLog?
   private let state = Locked(State.waits)
   private let watchPlace = SlotIndex()
@@ -118,7 +118,7 @@ final class HedgeRace: Watched {
 
   func checkLimits(now: Duration) -> Duration? {
     guard let delay else { return nil }
-    // The time that passes because of the client itself does not count.
+    // Time that the client itself spends does not count.
     let since: Duration
     switch primary.control?.wait(hasBody: hop.body != nil) {
     case .client, nil: return now.adding(delay)
@@ -157,7 +157,7 @@ final class HedgeRace: Watched {
 
   private func settle(_ hedge: Hedge, _ result: Result<StreamedResponse, any Error>) {
     if case .failure(is NoCapacityForHedge) = result {
-      let reason = Explanation.Reason("limitReached", "a limit of the client has no room for it")
+      let reason = Explanation.Reason("limitReached", "a limit of the client does not admit it")
       call.report(.decided(.notHedged(reason)))
     }
     if case .success(let response) = result, Self.isUsable(response, isHedge: true) {
@@ -171,7 +171,7 @@ final class HedgeRace: Watched {
     hedge.result.resolve(result)
   }
 
-  /// Whether a response is used, although the other exchange might still have another one.
+  /// Whether a response is used, even though the other exchange might still receive one.
   private static func isUsable(_ response: StreamedResponse, isHedge: Bool = false) -> Bool {
     // A server may refuse to see the same credential twice.
     if isHedge, response.status == .unauthorized || response.status.rawValue == 407 { return false }
@@ -180,7 +180,7 @@ final class HedgeRace: Watched {
 
   // MARK: The end
 
-  /// The response to use, or `nil` if the hedge may have a better one.
+  /// The response to use, or `nil` if the hedge may still receive a better one.
   fileprivate func judge(_ first: Result<StreamedResponse, any Error>) -> (StreamedResponse?, Hedge?) {
     learn(first)
     let response = try? first.get()
@@ -213,12 +213,12 @@ final class HedgeRace: Watched {
 
   private func learn(_ first: Result<StreamedResponse, any Error>) {
     guard let log, let since = primary.control?.networkStart else { return }
-    // A cancelled exchange would have taken longer.
+    // A cancelled exchange counts with the time so far, because it would have taken at least that long.
     if case .failure = first, !primary.isLost { return }
     log.record(call.core.timeline.now() - since)
   }
 
-  /// The response to use, of two of which the first one is not usable.
+  /// The response to use if the first of two responses is not usable.
   fileprivate func choose(
     _ first: Result<StreamedResponse, any Error>, _ hedge: Hedge?
   ) async throws -> StreamedResponse {
@@ -231,7 +231,7 @@ final class HedgeRace: Watched {
       return response
     }
     if case .failure(var error as HTTPError) = first, case .failure(let other as HTTPError) = result {
-      // Either may have been processed.
+      // Either exchange may have been processed.
       error.mayHaveReachedServer = error.mayHaveReachedServer || other.mayHaveReachedServer
       throw error
     }

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Lets an exchange go when the limits for its rate and its origin allow it.
+/// Sends an exchange when its rate limit and its origin's limits admit it.
 ///
 /// The stage is right above ``ExchangeStage``, so it knows the final origin, and counts every exchange.
 struct LoadStage: Stage {
@@ -19,7 +19,7 @@ struct LoadStage: Stage {
     }
   }
 
-  /// Waits for the turn of a request; throws why it does not go.
+  /// Waits for a request's turn; throws the reason if the request is not admitted.
   private func wait(_ waiter: AdmissionQueue.Waiter, _ pass: AdmissionPermit, _ context: RequestContext) async throws {
     let call = context.call
     call.report(.waiting(.turn))
@@ -54,8 +54,8 @@ struct LoadStage: Stage {
       let (origin, isBounded) = (pass.origin, pause < asked)
       call.decided(
         "load.paused",
-        "\(origin) gets no requests for \(pause.shown), because it asked for "
-          + (isBounded ? "\(asked.shown), which is more than the maximum" : "that"))
+        "\(origin) gets no requests for \(pause.shown), because it requested "
+          + (isBounded ? "\(asked.shown), which exceeds the maximum" : "this pause"))
     }
     if response.status.rawValue == 429 || response.status.rawValue == 503 {
       pass.respond(.refusal, call)

@@ -57,13 +57,13 @@ enum Pipeline {
       features.hasCookies ? [CookieStage(jar: settings.jar)] : [],
       // 6 serves fresh responses; stores new ones once they are read to the end (RFC 9111)
       cache.isOff ? [] : [CacheStage(cache: cache)],
-      //   sends a request that takes long a second time, and uses the first response
+      //   sends a slow request a second time, and uses the first response
       features.isHedging ? [HedgeStage()] : [],
       // 7 your middleware, once per exchange
       configuration.exchangeMiddleware.map(MiddlewareStage.init),
       //   rejects disallowed destinations again, after that middleware
       configuration.exchangeMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
-      //   waits for the data budget, and for its turn at the limits for the load of servers
+      //   waits for the data budget, and for its turn under the load limits
       configuration.dataLedger.map { [DataStage(ledger: $0)] } ?? [],
       features.isLimited ? [LoadStage()] : [],
       // 8 one exchange on the wire

@@ -92,7 +92,7 @@ struct RedirectStage: Stage {
     let url = Explanation.short(call.settings.configuration.redaction.text(of: to.url))
     var decisions: [Explanation.Decision] = [
       changes == nil
-        ? .init("redirect.replaced", "the closure of the redirect policy sent the request to \(url) instead")
+        ? .init("redirect.replaced", "the redirect policy's closure sent the request to \(url) instead")
         : .init(
           "redirect.followed", "the redirect (\(status.rawValue)) to \(url) was followed", Self.section(status))
     ]

@@ -13,7 +13,7 @@ extension PrivateFile {
     let facts = try file.check()
     guard !isSecret || facts.isPrivate else {
       throw HTTPError(
-        .fileFailed, "\(DiskCalls.shown(path)) is not a file that only its owner has rights to (mode 0600)")
+        .fileFailed, "\(DiskCalls.shown(path)) is accessible to other users; use mode 0600")
     }
     var data = Data()
     while true {

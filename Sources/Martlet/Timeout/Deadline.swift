@@ -49,7 +49,7 @@ public struct Deadline: Sendable, CustomStringConvertible {
   /// The time that the work was given.
   public var limit: Duration { storage.limit }
 
-  /// The time that is left; zero once the deadline has passed.
+  /// The remaining time; zero once the deadline has passed.
   ///
   /// Work other than requests, such as a loop, can check it.
   public var remaining: Duration { max(limit - storage.timeline.now(), .zero) }

@@ -58,10 +58,10 @@ public struct TimeoutPolicy: Sendable, Hashable {
   /// The limit for the whole call; 120 s by default.
   ///
   /// It includes waiting, all attempts, delays, redirects and the body. Decoding cannot be interrupted: it runs to its
-  /// end even if the limit expires meanwhile, for a time that the size of the body limits. Streams and downloads have
-  /// no such limit unless the request or the client has set one. Server-sent events and outboxes use only the limit of
-  /// the request: they continue over many connections, for hours or days, and the limit of a client is meant for its
-  /// requests.
+  /// end even if the limit expires in the meantime, for a time that the size of the body limits. Streams and downloads
+  /// have no such limit unless the request or the client has set one. Server-sent events and outboxes use only the
+  /// limit of the request: they continue over many connections, for hours or days, and the limit of a client is meant
+  /// for its requests.
   public var total: Duration? {
     get { totalLimit.or(.seconds(120)) }
     set { totalLimit = .set(newValue) }

@@ -23,13 +23,13 @@ final class ParsedTargets: Sendable {
     guard case .text(let text) = target.storage, query.isEmpty, text.utf8.count <= Self.maximumLength else {
       return try target.resolve(against: base, adding: query)
     }
-    // FNV-1a, which is quicker than `hashValue`: targets that meet in a place are only parsed again.
+    // FNV-1a is faster than `hashValue`, and colliding targets are merely parsed again.
     let hash = text.utf8.withContiguousStorageIfAvailable {
       $0.reduce(2_166_136_261 as UInt32) { ($0 ^ UInt32($1)) &* 16_777_619 }
     }
     let place = hash.map { Int(($0 ^ $0 >> 15) % UInt32(Self.count)) } ?? 0
     let known: AbsoluteURL? = entries.withLock { entries in
-      // Only ASCII is kept. A text that is equal to it but has other octets, which is another URL, is longer.
+      // Only ASCII is kept. A text that is equal to ASCII but has other octets, and thus is another URL, is longer.
       guard let entry = entries[place], entry.text == text, entry.text.utf8.count == text.utf8.count else { return nil }
       return entry.url
     }

@@ -70,7 +70,7 @@ extension RequestTarget: ExpressibleByStringInterpolation {
     /// - Parameter query: The items; outside the query they make the target invalid.
     public mutating func appendInterpolation(_ query: Query) {
       guard place == .query else {
-        return refuse("a Query was interpolated outside the query of a URL: move it behind the ?")
+        return refuse("a Query was interpolated outside the query of a URL: move it after the ?")
       }
       text += query.encoded
     }

@@ -60,7 +60,7 @@ enum URLHost {
   #endif
 
   #if os(Linux)
-    /// By libidn2, which libcurl uses as well; it has no names of symbols, such as emoji.
+    /// Uses libidn2, as libcurl does; it does not support names with symbols, such as emoji.
     static func mappedByLibrary(_ name: String) -> String? {
       guard let mapped = martlet_idn_to_ascii(name) else { return nil }
       defer { free(mapped) }

@@ -52,7 +52,7 @@ public enum DiskCalls {
   /// The facts of an open file.
   public static func facts(_ descriptor: Int32) -> DiskFacts? { DiskFacts { fstat(descriptor, $0) } }
 
-  /// The facts of a name in a folder; a symbolic link is not followed.
+  /// The facts about a file in a folder; a symbolic link is not followed.
   public static func facts(_ name: UnsafePointer<CChar>, in folder: Int32) -> DiskFacts? {
     DiskFacts { fstatat(folder, name, $0, AT_SYMLINK_NOFOLLOW) }
   }

@@ -1,6 +1,7 @@
 /// The lock for a file that several processes write.
 ///
-/// The lock is a separate file, which is not removed. The system releases the lock when its process ends, in any way.
+/// The lock is a separate file, which is not removed. The system releases the lock when its process ends, however it
+/// ends.
 public struct FileLock<Errors: FileErrors>: ~Copyable {
   private let file: OpenFile<Errors>
 

@@ -76,7 +76,7 @@ public struct OpenFile<Errors: FileErrors>: Sendable {
   }
 
   public func cut(at size: Int64) throws(Errors.Failure) {
-    try succeed(ftruncate(number, off_t(size)) == 0 ? 0 : errno, "cannot be cut")
+    try succeed(ftruncate(number, off_t(size)) == 0 ? 0 : errno, "cannot be truncated")
   }
 
   /// The number of bytes available to the user of this process; `nil` if unknown.

@@ -47,7 +47,7 @@ public struct Timeline: Sendable {
 
   /// Sleeps until a time of this timeline, like ``pause(_:)``.
   ///
-  /// Unlike a delay, it does not become later if the clock moves while the sleep begins.
+  /// Unlike a delay, the sleep does not end later if the clock moves while it begins.
   public func pauseUntil(_ end: Duration) async throws { try await sleep(end, nil) }
 
   /// Sleeps until a time of this timeline, like ``watch(_:)``.
@@ -63,7 +63,7 @@ public struct Timeline: Sendable {
   /// The time from now on, by `ContinuousClock`.
   private static func continuous() -> @Sendable () -> Duration {
     #if os(Linux)
-      // Twice as quick as the difference of two instants of the same system clock.
+      // Twice as fast as the difference of two instants of the same system clock.
       let start = boottime()
       return {
         let time = boottime()
@@ -89,6 +89,6 @@ public struct Timeline: Sendable {
 extension Duration {
   /// The number of whole seconds.
   ///
-  /// Three times as quick as `components`.
+  /// Three times faster than `components`.
   @inlinable public var wholeSeconds: Int64 { Int64(truncatingIfNeeded: attoseconds / 1_000_000_000_000_000_000) }
 }

@@ -100,7 +100,7 @@ extension Cassette {
 
   /// A fault in a replayed response.
   @nonexhaustive public enum Fault: Sendable {
-    /// The head arrives later by this duration.
+    /// The head is delayed by this duration.
     case delay(Duration)
     /// The body ends with `HTTPError.Kind.connectionLost` after a number of bytes.
     case cut(after: Int)

@@ -24,7 +24,7 @@ struct CassettePlayer: Transport {
     case .record: return try await record(sent, body, context)
     case .fault(.status(let status)): return StreamedResponse(status: status, request: sent)
     case .fault(.failure(let kind)): throw HTTPError(kind, "a fault of the cassette '\(name)'")
-    case .fault(.delay), .fault(.cut): throw HTTPError(.unsupported, "a fault without a response")
+    case .fault(.delay), .fault(.cut): throw HTTPError(.unsupported, "the fault needs a recorded response")
     case .replay(let entry, let number, let faults): return try await replay(entry, number, faults, sent, context)
     }
   }
@@ -126,7 +126,7 @@ struct CassettePlayer: Transport {
     let count = isPaced ? max((data.count + Self.pieces - 1) / Self.pieces, 1) : max(kept.count, 1)
     let rest = Locked(Data(kept))
     let pause = isPaced ? length / Self.pieces : .zero
-    let cut = HTTPError(.connectionLost, "the cassette '\(name)' cuts the body", phase: .receiving)
+    let cut = HTTPError(.connectionLost, "the cassette '\(name)' truncates the body", phase: .receiving)
     return ResponseBody {
       if isPaced { try await clock.sleep(for: pause) }
       let piece = rest.withLock { rest in

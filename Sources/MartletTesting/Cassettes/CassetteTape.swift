@@ -75,7 +75,7 @@ struct CassetteTape {
     let cure = "; run the test with MARTLET_CASSETTES=missing to record it"
     if keys.contains(key) {
       let count = keys.count { $0 == key }
-      let times = count == 1 ? "the one that was recorded was" : "all \(count) that were recorded were"
+      let times = count == 1 ? "the recorded response was" : "all \(count) recorded responses were"
       return HTTPError(.unsupported, "\(what): \(times) used\(cure)")
     }
     let ranked = keys.enumerated().map { ($0.offset, Cassette.Matching.difference(key, $0.element)) }
@@ -126,7 +126,7 @@ struct CassetteTape {
       do throws(SharedFile.Problem) {
         return try SharedFile.contents(of: name, inFolder: folder, limit: HARFile.maximumBytes)
       } catch {
-        // A file from another author could name any file.
+        // A file from another author could refer to any file.
         switch error {
         case .outside: throw problem("names a file outside of its folder for its body: '\(name)'")
         case .link: throw problem("names a file behind a symbolic link for its body: '\(name)'")

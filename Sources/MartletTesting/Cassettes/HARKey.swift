@@ -16,7 +16,7 @@ extension HAREntry {
       request, sent: sent, response: response, received: received, startedAt: startedAt, timings: timings,
       redaction: redaction)
     self.request = Request(recording: request, sent, redaction)
-    // Bytes contain no telling names; text does.
+    // Binary data contains no telling names; text does.
     let isText = BodyMask.isText(
       received, contentType: response.headers["Content-Type"], coding: response.headers["Content-Encoding"])
     if self.response.body?.content == Body.Content.none, !redaction.hidesBodies, !isText {

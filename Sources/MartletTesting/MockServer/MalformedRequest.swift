@@ -9,6 +9,6 @@ public struct MalformedRequest: Sendable {
   public let reason: String
   /// The received bytes that were not consumed yet, up to 1 MiB.
   public let rawBytes: Data
-  /// The number of the connection, from 0 in the order of accepting.
+  /// The index of the connection, from 0 in the order in which connections are accepted.
   public let connection: Int
 }

@@ -38,7 +38,7 @@ public struct MockResponse: Sendable {
     /// The last chunk follows at the end. For responses that do not wait for the body; see
     /// ``MockResponse/echoWhileReading``.
     case echoChunks
-    /// Closes the connection in order (FIN); later steps are not played.
+    /// Closes the connection gracefully (FIN); later steps are not played.
     case cut
     /// Resets the connection (RST); later steps are not played.
     case reset

@@ -121,7 +121,7 @@ public final class MockServer: Sendable {
   ///   - options: The options for connections.
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public convenience init(script: [MockResponse], options: Options = Options()) throws {
-    precondition(!script.isEmpty, "A script needs at least one answer.")
+    precondition(!script.isEmpty, "A script needs at least one response.")
     try self.init(options: options, responder: .script(script))
   }
 
@@ -134,7 +134,7 @@ public final class MockServer: Sendable {
   ///   - options: The options for connections.
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public convenience init(connectionScripts scripts: [[MockResponse]], options: Options = Options()) throws {
-    precondition(!scripts.isEmpty, "There has to be a script for the first connection.")
+    precondition(!scripts.isEmpty, "The first connection needs a script.")
     try self.init(options: options, responder: .connections(scripts))
   }
 

@@ -29,7 +29,7 @@ public struct RecordedRequest: Sendable {
   public let headers: [Field]
   /// The exact bytes of the head, including the empty line.
   public let rawHead: Data
-  /// The number of the connection, from 0 in the order of accepting.
+  /// The index of the connection, from 0 in the order in which connections are accepted.
   public let connection: Int
   /// The number of earlier requests on the same connection.
   public let indexOnConnection: Int

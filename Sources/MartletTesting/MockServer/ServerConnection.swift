@@ -162,7 +162,7 @@ extension ServerConnection {
 extension ServerConnection {
   private func receive(into scratch: UnsafeMutableRawBufferPointer, now: ContinuousClock.Instant) {
     let window = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(scratch.count, maximumRead)])
-    // A few times only, because other connections wait.
+    // Only a few times, because other connections are waiting.
     for _ in 0..<4 where !isClosed && wantsRead(now: now) {
       switch Sockets.receive(socket, into: window) {
       case .wouldBlock: return

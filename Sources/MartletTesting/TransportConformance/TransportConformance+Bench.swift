@@ -92,7 +92,7 @@ struct ConformanceBench: Sendable {
     let client = client.derived { $0.baseURL = RequestTarget(server.url) }
     let response = try await send(request, with: client)
     try expect("the body", response.text, is: "done")
-    try expect("what could not be read", server.malformed.map(\.reason), is: [])
+    try expect("malformed requests", server.malformed.map(\.reason), is: [])
     guard let arrived = server.requests.first, server.requests.count == 1 else {
       throw failure(expected: "one request", actual: "\(server.requests.count)")
     }

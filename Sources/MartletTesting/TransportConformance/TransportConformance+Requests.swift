@@ -27,7 +27,7 @@ extension TransportConformance {
     },
     Case("sends repeated header fields with all their values in order") { bench in
       let request = try await bench.arrival(of: .get("/", headers: ["X-A": "1", "X-B": "2", "X-A": "3", "x-a": "4"]))
-      // A list in one line is equivalent (RFC 9110 §5.3).
+      // A single comma-separated line is equivalent (RFC 9110 §5.3).
       try bench.expect("the values of X-A", request.headers(named: "X-A").joined(separator: ", "), is: "1, 3, 4")
     },
     Case("sends header values in UTF-8") { bench in
@@ -97,7 +97,7 @@ extension TransportConformance {
         try bench.expect("the body", response.text, is: "to \(method)")
         try bench.expect("X-Method", response.headers["X-Method"], is: method)
       }
-      try bench.expect("what could not be read", server.malformed.map(\.reason), is: [])
+      try bench.expect("malformed requests", server.malformed.map(\.reason), is: [])
     },
     Case("sends the media type of a body once") { bench in
       let body = HTTPBody.data(Data("{}".utf8), contentType: "application/json")

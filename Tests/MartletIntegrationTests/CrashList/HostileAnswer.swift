@@ -12,7 +12,7 @@
       case survives
       /// A Swift trap in the loader.
       case crashes
-      /// The process survives, but meanwhile none of its other requests gets a response.
+      /// The process survives, but none of its other requests gets a response in the meantime.
       case freezes
 
       var condition: ExitTest.Condition {

@@ -247,7 +247,7 @@
       let handle = client.startDownload(.get(server.target), to: file)
       #expect(await becomes { server.sent > 0 })
       let error = try await Self.error { try await client.download(.get(server.target), to: file) }
-      #expect(error.kind == .downloadInProgress && error.message.contains("is being downloaded already"))
+      #expect(error.kind == .downloadInProgress && error.message.contains("is already being downloaded"))
       server.change { $0.rate = nil }
       _ = try await handle.value
       #expect(try Data(contentsOf: file) == Self.small)

@@ -47,7 +47,7 @@
       let server = try MockServer(.status(400))
       defer { server.stop() }
       let result = try await Self.courier(folder, server.url, lines: "bad\n").end()
-      #expect(result.errors.contains("could not be delivered: the server answered 400"), "\(result.errors)")
+      #expect(result.errors.contains("could not be delivered: the server responded with 400"), "\(result.errors)")
     }
   }
 #endif

@@ -167,7 +167,7 @@
         "a field without a name", .protocolViolation, .waiting, "no name", "colon", "header",
         provoke: answer(.text(ok + "no colon\r\n\r\n"), .cut)),
       ErrorCause(
-        "a change of protocol", .protocolViolation, .waiting, "not asked for",
+        "a change of protocol", .protocolViolation, .waiting, "not requested",
         provoke: answer(.text("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), .cut)),
       ErrorCause(
         "an unknown transfer coding", .protocolViolation, .waiting, "coding",

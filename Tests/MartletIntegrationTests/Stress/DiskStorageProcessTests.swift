@@ -231,7 +231,7 @@
       }
     }
 
-    /// Only records figures: an unoptimized build takes long to open a storage with many records.
+    /// Only records figures, because an unoptimized build takes a long time to open a storage with many records.
     @Test(.needs(.proc), .enabled(if: Figures.setting("MARTLET_CACHE_ENTRIES") != nil))
     func `opens and reads a storage with many records`() async throws {
       let folder = try TemporaryFolder()

@@ -47,13 +47,13 @@ struct HostFact: Sendable {
     libcurl < [8, 15] && curlWithOpenSSL.holds
   }
   /// A libcurl that reads a chunked body even if `Content-Length` is 0.
-  static let chunksDespiteLength = HostFact("libcurl from 8.10 on reads no chunks if Content-Length is 0") {
+  static let chunksDespiteLength = HostFact("libcurl since 8.10 reads no chunks if Content-Length is 0") {
     libcurl < [8, 10]
   }
   /// A libcurl whose log shows chunked bodies as they arrive.
   static let rawChunks = HostFact("libcurl 8.5.0 does not show malformed chunk sizes") { libcurl != [8, 5, 0] }
   /// A libcurl that reuses a connection with an unread TLS message.
-  static let reusesReadable = HostFact("libcurl from 8.0 on may drop a connection on which a TLS message waits") {
+  static let reusesReadable = HostFact("libcurl since 8.0 may drop a connection on which a TLS message waits") {
     libcurl < [8, 0]
   }
   /// A libcurl that fails at once if a Unix socket's queue is full.

@@ -140,7 +140,7 @@ import Testing
     (["download"], "martlet help download"), (["upload", "file"], "martlet help upload"),
     (["upload", "http://a.test", "file"], "martlet upload FILE URL"), (["load"], "martlet help load"),
   ])
-  func `an incomplete or misspelt command names the cure`(words: [String], cure: String) {
+  func `an incomplete or misspelled command names the cure`(words: [String], cure: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(words) }
 
     #expect(error?.description.contains(cure) == true, "\(error as Any)")

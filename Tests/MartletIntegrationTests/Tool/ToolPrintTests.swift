@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [["downlod", "http://127.0.0.1:1/"], ["hlep"], ["GET", "help"], ["intranet"]])
-  func `a misspelt command exits with 2 and connects to no host`(words: [String]) async throws {
+  func `a misspelled command exits with 2 and connects to no host`(words: [String]) async throws {
     let proxy = try MockServer(.ok("proxy"))
     let address = "http://127.0.0.1:\(proxy.port)"
 

@@ -220,7 +220,7 @@
       let line = lines.withLock { $0 }.first ?? ""
       #expect(lines.withLock(\.count) == 1)
       let found = try #require(
-        try /[0-9]+-0-1 \* held back for ([0-9.]+) (m?s) by the limit of bandwidth/.wholeMatch(in: line))
+        try /[0-9]+-0-1 \* held back for ([0-9.]+) (m?s) by the bandwidth limit/.wholeMatch(in: line))
       let seconds = try #require(Double(found.1)) * (found.2 == "s" ? 1 : 0.001)
       #expect(0 < seconds && seconds <= elapsed + 0.005, "\(seconds) of \(elapsed)")
     }

@@ -29,7 +29,7 @@ import Testing
         "reads header bytes that are not UTF-8 as Latin-1": "the response fails: \"Failed writing header\"",
 
         "connects to an IPv6 address": "literals are refused: the loader compares hosts with and without brackets",
-        "refuses two different values of Content-Length": "the last one wins, and nobody is told of the first",
+        "refuses two different values of Content-Length": "the last one wins, and the first is not reported",
         "sends a POST without a body once when its connection dies": "libcurl sends it again without asking",
         "delivers a redirect without a Location": "the body is not handed over",
       ]

@@ -117,7 +117,7 @@ import Testing
     let response = try await handle.value
 
     #expect(response.source == .network && response.text == "body ")
-    #expect(reasons == ["the store of the cache did not answer lately"])
+    #expect(reasons == ["the cache's store has recently timed out"])
     // The cache skips the store for five seconds, then tries it again.
     clock.advance(by: .milliseconds(4999))
     #expect(try await client.get("http://a.test/x").source == .network)

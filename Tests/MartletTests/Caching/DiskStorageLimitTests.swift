@@ -162,7 +162,7 @@ import Testing
     #expect(try shelf.record(Self.key(1))?.bodyBytes == large)
   }
 
-  @Test func `a scan of a folder keeps index entries that were stored meanwhile`() {
+  @Test func `a scan of a folder keeps index entries that were stored during the scan`() {
     var index = DiskIndex()
     let (old, new, other) = (DiskName(Self.key(1)), DiskName(Self.key(2)), DiskName(Self.key(3)))
     index.put(old, DiskIndex.Slot(bytes: 10, lastUse: 5))

@@ -35,7 +35,7 @@ import Testing
     let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
     #expect(error.kind == .dataBudgetExceeded)
     #expect(error.wasNotProcessed)
-    #expect(error.message == "the data budget is used up, for another 86400.0 s")
+    #expect(error.message == "the data budget is used up for another 86400.0 s")
     #expect(client.activity.current.data?.budget == 2_500)
   }
 

@@ -275,7 +275,7 @@ import Testing
       answers.give(number, .text("x"))
       let response = try await request.value
       let refused = response.explanation.entries.first { $0.code == "hedging.notSent.tooFewSamples" }
-      #expect(refused?.sentence.hasSuffix("only \(number - 1) latencies are known, of at least 20") == true)
+      #expect(refused?.sentence.hasSuffix("only \(number - 1) latencies are known; at least 20 are needed") == true)
     }
     let request = await start(client)
     await answers.waitForArrivals(22)

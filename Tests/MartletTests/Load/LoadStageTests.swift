@@ -88,7 +88,7 @@ import Testing
     #expect(refused?.code == "load.refused.queueFull")
     #expect(
       refused?.sentence
-        == "http://example.test:80 gets no request: 1 requests wait already, which is the maximum")
+        == "http://example.test:80 gets no request: 1 requests are already waiting, which is the maximum")
 
     await clock.waitForSleepers(2)
     clock.advance(by: .seconds(10))
@@ -116,8 +116,8 @@ import Testing
     let (maximum, asked) = (Duration.seconds(20), Duration.seconds(1_000_000_000))
     #expect(
       pause?.sentence
-        == "http://example.test:80 gets no requests for \(maximum.shown), because it asked for \(asked.shown), "
-        + "which is more than the maximum")
+        == "http://example.test:80 gets no requests for \(maximum.shown), because it requested \(asked.shown), "
+        + "which exceeds the maximum")
     #expect(client.activity.current.loads.first?.pause == .seconds(20))
 
     _ = try await client.get("http://other.test/")
@@ -126,7 +126,7 @@ import Testing
     #expect(clock.now.offset == .seconds(20))
   }
 
-  @Test func `a waiting request obeys a pause that begins meanwhile`() async throws {
+  @Test func `a waiting request obeys a pause that begins in the meantime`() async throws {
     let clock = TestClock(advancing: .manually)
     let (isOpen, times) = (Gate(), Shared<[Duration]>([]))
     let client = HTTPClient.stubbed(

@@ -317,7 +317,7 @@ import Testing
     #expect(LoggingMiddleware.from("a\u{1B}b", nil, recorder.sink)?.detail == nil)
     #expect(
       await recorder.lines == [
-        "MARTLET_LOG: 'a\\u{1b}b' is none of summary, headers, bodies, lifecycle, connection, auth, body, throttle"
+        "MARTLET_LOG: 'a\\u{1b}b' is not one of summary, headers, bodies, lifecycle, connection, auth, body, throttle"
       ])
   }
 

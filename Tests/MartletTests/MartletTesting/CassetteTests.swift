@@ -73,7 +73,7 @@ import Testing
     #expect(error.kind == .unsupported)
     #expect(
       error.message
-        == "cassette 'x.har' has no response to GET http://example.test/a: all 2 that were recorded were used; run the "
+        == "cassette 'x.har' has no response to GET http://example.test/a: all 2 recorded responses were used; run the "
         + "test with MARTLET_CASSETTES=missing to record it")
   }
 

@@ -57,7 +57,7 @@ import Testing
 
     #expect(error.response?.body.count == kept)
     #expect(error.response?.isBodyTruncated == (kept < 100))
-    #expect(error.description.contains("body cut after \(kept) bytes") == (kept < 100))
+    #expect(error.description.contains("body truncated after \(kept) bytes") == (kept < 100))
     #expect(asked.elements.count == reads)
     #expect(client.core.entryCount == 0)
   }

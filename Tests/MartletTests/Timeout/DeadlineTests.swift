@@ -78,7 +78,7 @@ import Testing
 
     let error = try await #require(throws: HTTPError.self) { try await request.value }
     #expect(error.deadline == nil)
-    #expect(error.message == "the total limit of 1.0 s passed")
+    #expect(error.message == "the total limit of 1.0 s was exceeded")
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1)])

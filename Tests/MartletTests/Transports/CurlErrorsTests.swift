@@ -173,7 +173,7 @@
         connectLimit: .milliseconds(100))
 
       #expect(error.kind == .timedOut && error.phase == .connecting && !error.mayHaveReachedServer)
-      #expect(error.message == "the connect limit of 100.0 ms passed")
+      #expect(error.message == "the connect limit of 100.0 ms was exceeded")
     }
 
     @Test(arguments: [

@@ -84,7 +84,7 @@
       #expect(try Self.read(interim + ["HTTP/1.1 200 OK", ""])?.status == 200)
       Self.expectProblem("more than 1000", interim + ["HTTP/1.1 100 Continue", ""])
       Self.expectProblem("more than 1000", interim + ["HTTP/1.1 200 OK", "A: b"])
-      Self.expectProblem("protocol that was not asked for", ["HTTP/1.1 101 Switching Protocols", ""])
+      Self.expectProblem("protocol that was not requested", ["HTTP/1.1 101 Switching Protocols", ""])
     }
 
     /// A number of equal interim responses with a pause in milliseconds between them.

@@ -54,9 +54,9 @@ import Testing
       .customRoots(pem: URL(string: "https://u:secret@a.example/x") ?? missing),
       "has a URL that is not a file URL"
     ),
-    (.customRoots(pem: Data()), "the PEM text has no certificate in it"),
-    (.customRoots(pem: Data("not PEM".utf8)), "the PEM text has no certificate in it"),
-    (.customRoots(pem: key), "the PEM text has no certificate in it"),
+    (.customRoots(pem: Data()), "the PEM text contains no certificate"),
+    (.customRoots(pem: Data("not PEM".utf8)), "the PEM text contains no certificate"),
+    (.customRoots(pem: key), "the PEM text contains no certificate"),
     (
       .customRoots(pem: Data("/etc/acme/roots.pem\n".utf8)),
       "the PEM text is a path instead of the file's contents: pass URL(filePath:)"
@@ -82,8 +82,8 @@ import Testing
     (.pins(["md5//" + Data(count: 32).base64EncodedString()]), "the pin 'md5//"),
     (.pins([""]), "the pin '' is not"),
     (settings(.pem(certificate: missing, key: missing)), "the PEM file '/nowhere/at all.pem' does not exist"),
-    (settings(.pem(certificate: key, key: key)), "the PEM text has no certificate in it"),
-    (settings(.pem(certificate: certificate, key: certificate)), "has no private key in it"),
+    (settings(.pem(certificate: key, key: key)), "the PEM text contains no certificate"),
+    (settings(.pem(certificate: certificate, key: certificate)), "contains no private key"),
     (settings(.pem(certificate: certificate, key: pem("PRIVATE KEY", "AAAA"))), "has a malformed private key"),
     (
       settings(.pem(certificate: certificate, key: pem("ENCRYPTED PRIVATE KEY", "MAA="))),

@@ -52,7 +52,7 @@ final class DiskFile: Sendable {
     return sum.value == checksum
   }
 
-  /// The number under which the file is stored for a key, from now on if it had a temporary name.
+  /// The number under which the file is stored for a key; a temporary file is renamed first.
   ///
   /// `nil` if it belongs to another key or was removed from the folder.
   func settle(_ name: DiskName, in folder: DiskFolder, at time: Int64) throws(HTTPError) -> UInt64? {

@@ -21,7 +21,7 @@ extension DiskStorage {
     evict(folder)
     state.withLock { state in
       state.isTidying = false
-      // The folder may have been replaced meanwhile.
+      // The folder may have been replaced in the meantime.
       if due.count == DiskIndex.partCount, state.folder === folder { state.isScanned = true }
     }
   }

@@ -4,7 +4,7 @@ extension DiskStorage {
   func store(_ record: CacheRecord, _ key: CacheKey) throws {
     let head = CacheRecordCoding.head(record, key)
     guard head.count <= CacheRecordHeader.maximumHeadLength else {
-      throw HTTPError(.fileFailed, "the head of the response is larger than the store takes")
+      throw HTTPError(.fileFailed, "the response head exceeds the cache's limit")
     }
     let size = Int64(CacheRecordHeader.length + head.count) + record.body.count
     guard size <= limit else { return try remove(key) }

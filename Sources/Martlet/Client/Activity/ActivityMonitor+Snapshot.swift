@@ -23,7 +23,7 @@ extension ActivityMonitor {
     public var totals = Totals()
     /// The status values of attached ``ClientWork``, in no particular order.
     public var work: [any Sendable] = []
-    /// The limits for the load of servers, by name.
+    /// The load limits, by name.
     public var loads: [LoadState] = []
     /// The use of the data budget, or `nil` without one.
     public var data: DataState?

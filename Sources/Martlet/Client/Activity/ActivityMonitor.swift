@@ -38,7 +38,7 @@ public actor ActivityMonitor {
 
   /// Whether the network is in use, for an activity indicator.
   ///
-  /// The indicator turns on immediately, and turns off after a time without network use.
+  /// The indicator turns on immediately, and turns off after a while without network use.
   ///
   /// - Parameter hideAfter: How long the indicator stays on after the last use, to avoid flicker.
   /// - Returns: The current state, then each change, until nothing refers to the client: no monitor, request or handle.

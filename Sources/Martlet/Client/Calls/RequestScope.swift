@@ -25,7 +25,8 @@ public final class RequestScope: Sendable {
   ///
   /// - Parameters:
   ///   - client: The client.
-  ///   - options: The options of every request of the scope, between those of the client and those of the endpoint.
+  ///   - options: The options of all requests in the scope; they override the client's options, and the endpoint's
+  ///     override them.
   public init(client: HTTPClient = .shared, options: RequestOptions = RequestOptions()) {
     self.client = client
     self.options = options

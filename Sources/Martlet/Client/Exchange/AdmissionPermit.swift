@@ -1,14 +1,14 @@
 import MartletBase
 
-/// The error of a hedge for which a limit has no room.
+/// The error of a hedge that a limit does not admit.
 struct NoCapacityForHedge: Error {}
 
-/// The way of one exchange past the gates, and its place at the last one until it ends.
+/// Leads one exchange through the admission queues, and holds its place in the last one until the exchange ends.
 final class AdmissionPermit: Sendable {
   private struct State: ~Copyable {
     var next = 0
     var isProbe = false
-    /// How often the exchange has gone back to the rate of the origin.
+    /// The number of times that the exchange has returned to the origin's rate limiter.
     var returns = 0
     var hasResponded = false
     /// Whether the exchange has ended; its place is freed once the response is also recorded.
@@ -19,7 +19,7 @@ final class AdmissionPermit: Sendable {
 
   let origin: Origin
   private let lines: [AdmissionQueue]
-  /// The line whose place the exchange has, if it is the last one.
+  /// The queue in which the exchange has a place, if it is the last one.
   private let last: AdmissionQueue?
   private let state = Locked(State())
 
@@ -56,10 +56,10 @@ final class AdmissionPermit: Sendable {
 
   func use(_ control: ExchangeControl) { state.withLock { $0.control = control } }
 
-  /// Passes the gates that are open; returns the wait at the first one that is not.
+  /// Passes the queues that admit the exchange; returns the wait in the first one that does not.
   func advance(_ context: RequestContext) throws -> AdmissionQueue.Waiter? {
     let call = context.call
-    // Before a wait for a rate.
+    // The state before a wait for a rate limiter.
     if lines.count > 1 || context.lane?.isHedge == true, let refusal = last?.circuitRefusal() {
       throw error(refusal, call)
     }
@@ -80,7 +80,7 @@ final class AdmissionPermit: Sendable {
     return nil
   }
 
-  /// Notes that the exchange has passed a gate.
+  /// Records that a queue has admitted the exchange.
   func entered(isProbe: Bool) {
     state.withLock { state in
       state.next += 1
@@ -88,7 +88,7 @@ final class AdmissionPermit: Sendable {
     }
   }
 
-  /// Releases the place if the server has asked for a pause during the wait for it.
+  /// Releases the place if the server requested a pause during the wait.
   ///
   /// An exchange goes back at most three times, so its waits are bounded, whatever the server says.
   func observePause() {
@@ -104,7 +104,7 @@ final class AdmissionPermit: Sendable {
     lines[index].takeBackToken()
   }
 
-  /// Notes how the exchange went.
+  /// Records the outcome of the exchange.
   func respond(_ outcome: AdmissionController.Outcome, _ call: Call) {
     guard let last else { return }
     let (isProbe, hasEnded): (Bool?, Bool) = state.withLock { state in
@@ -130,7 +130,7 @@ final class AdmissionPermit: Sendable {
     if isNoted { leave() }
   }
 
-  /// Frees the place, whatever is known.
+  /// Frees the place, even if the response was not recorded.
   private func leave() {
     guard let last else { return }
     let (holds, isOpenProbe): (Bool, Bool) = state.withLock { state in

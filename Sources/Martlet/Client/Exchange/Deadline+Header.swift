@@ -3,7 +3,8 @@ public import MartletBase
 extension Deadline {
   /// A header field that tells servers how much time is left for a request.
   ///
-  /// A server that knows it can stop working for a client that no longer waits. Set it for servers that understand it:
+  /// A server that knows the remaining time can stop working for a client that is no longer waiting. Set the field for
+  /// servers that support it:
   ///
   /// ```swift
   /// let client = HTTPClient {
@@ -12,7 +13,7 @@ extension Deadline {
   /// }
   /// ```
   ///
-  /// Only the named origins receive the field, even after a redirect. Each attempt has the time that is left when it
+  /// Only the named origins receive the field, even after a redirect. Each attempt sends the time that remains when it
   /// begins to wait for its connection, until the deadline (``withDeadline(_:name:clock:_:)``) or the total limit
   /// (``TimeoutPolicy/total``), whichever comes first, less the ``margin``. A request without either has no such field,
   /// and a field that the program sets itself is kept.
@@ -37,7 +38,7 @@ extension Deadline {
     public var origins: [String] {
       didSet { parsed = Self.parse(origins) }
     }
-    /// The time that is kept for the way back and for the client itself; 10 ms by default.
+    /// The time that is reserved for the response's way back and for the client itself; 10 ms by default.
     ///
     /// If no more than this is left, the request fails before it is sent.
     public var margin = Duration.milliseconds(10)
@@ -101,7 +102,7 @@ extension Deadline {
       return Deadline(time, name: name, clock: clock)
     }
 
-    /// The time that a value gives.
+    /// The duration that a value encodes.
     private func time(of value: String, now: Date) -> Duration? {
       switch format {
       case .grpc:
@@ -125,7 +126,7 @@ extension Deadline {
       (UInt8(ascii: "n"), .nanoseconds(1)),
     ]
 
-    /// The value for the time that is left.
+    /// The value for the remaining time.
     func value(for remaining: Duration, now: Date) -> String {
       let milliseconds = max(remaining, .zero).inSeconds * 1000
       switch format {
@@ -139,7 +140,7 @@ extension Deadline {
       }
     }
 
-    /// Whether it is sent to an origin.
+    /// Whether the field is sent to an origin.
     func applies(to origin: Origin) -> Bool { parsed.contains(origin) }
 
     var problem: InvalidInput? {

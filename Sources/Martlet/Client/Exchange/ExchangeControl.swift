@@ -52,20 +52,20 @@ package final class ExchangeControl: Watched {
     return phase == .connecting && probe?() == true ? .waiting : phase
   }
 
-  /// The time since when the exchange waits for the server; `nil` while it waits for the client.
+  /// The time since which the exchange has waited for the server; `nil` while it waits for the client.
   var networkStart: Duration? {
     state.withLock { state in
       switch state.phase {
       case .queued, .sending, .pausing: nil
       case .connecting, .receiving: state.isPaused ? nil : start + state.queued
-      // A body takes its time.
+      // Sending a body takes time, so the wait begins with this phase.
       case .waiting: state.bytes.sent > 0 ? state.phaseStart : start + state.queued
       }
     }
   }
 
   enum Wait {
-    /// A place, its own body, its reader.
+    /// A free slot, the exchange's own body, or its reader.
     case client
     /// The server, since this time.
     case server(since: Duration)
@@ -167,7 +167,7 @@ package final class ExchangeControl: Watched {
     let now = call.core.timeline.now()
     state.withLock {
       $0.lastMove = now
-      // The wait for the response begins when the request has left.
+      // The wait for the response begins when the request has been sent.
       if $0.phase == .waiting { $0.phaseStart = now }
     }
   }

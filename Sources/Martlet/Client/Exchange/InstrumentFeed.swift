@@ -23,7 +23,7 @@ final class InstrumentFeed: Sendable {
     guard !instruments.isEmpty else { return nil }
     self.instruments = instruments
     maximumBodyBytes = instruments.map(\.maximumBodyBytes).max() ?? 0
-    // Waking the queue for each event would cost more than all else.
+    // Waking the queue for each event would cost more than everything else.
     events = DeliveryQueue("martlet.instruments", maximumBytes: 64 << 20, delay: .milliseconds(5)) { event, dropped in
       guard var event else { return }
       event.droppedCount = dropped
@@ -70,7 +70,7 @@ final class CallInstrumentation: Sendable {
 }
 
 extension Call {
-  /// Tells the instruments, if there are any.
+  /// Delivers an event to the instruments, if there are any.
   ///
   /// After the end of the call, only events that are late by nature are delivered.
   func notifyInstruments(_ kind: @autoclosure () -> InstrumentEvent.Kind, isLate: Bool = false) {

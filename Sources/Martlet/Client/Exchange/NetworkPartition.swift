@@ -60,7 +60,7 @@ struct NetworkPartition: Sendable, Hashable {
     SHA2.sha256(Array(material.bytes)).hexadecimal
   }
 
-  /// A digest of texts and their lengths, so different lists have different digests.
+  /// A digest of texts with their lengths, so different lists have different digests.
   private static func digest(_ parts: [String]) -> String {
     guard !parts.isEmpty else { return "" }
     let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
@@ -69,7 +69,7 @@ struct NetworkPartition: Sendable, Hashable {
 }
 
 extension ProxySettings {
-  /// A random number that no other process has.
+  /// A random number that is unique to this process.
   private static let process = UInt64.random(in: 0...UInt64.max)
 
   /// Identifies the settings without passwords; `nil` if there is never a proxy.

@@ -32,7 +32,7 @@ public struct RequestContext: Sendable {
   var httpVersion: RequestOptions.HTTPVersionPolicy { needsHTTP11 ? .http1_1 : call.options.httpVersion }
 
   private var current: ExchangeControl?
-  /// Boxed, because most requests have none of it, and many functions copy their context.
+  /// Boxed, because most requests do not use it, and many functions copy their context.
   private var rare: Boxed<Rare>?
   /// The branch that contains this context; `nil` for the whole call.
   private(set) var branch: AbortBranch?

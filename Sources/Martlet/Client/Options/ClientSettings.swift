@@ -20,7 +20,7 @@ final class ClientSettings: Sendable {
   let cache: ResponseCache
   /// The guards that reject disallowed destinations, or `nil` for none.
   let guards: GuardSet?
-  /// The delivery to the instruments, or `nil` for none.
+  /// Delivers events to the instruments; `nil` if there are none.
   let instruments: InstrumentFeed?
   /// The options of a request without its own options.
   let options: ResolvedOptions

@@ -89,7 +89,7 @@ extension HTTPClient {
     /// Whether requests to an origin that cannot be reached fail at once; ``CircuitBreaker/off`` by default.
     public var circuitBreaker = CircuitBreaker.off
 
-    /// Whether exchanges pass the limits for the load of servers.
+    /// Whether exchanges are subject to the load limits.
     var limitsLoad: Bool { concurrency.bounds != nil || !circuitBreaker.isOff }
 
     /// The maximum number of connections, including idle ones; 64 by default.
@@ -278,7 +278,7 @@ extension HTTPClient {
       set { options.redirects = newValue }
     }
 
-    /// The default limit for the number of requests in a time; ``RateLimit/off`` by default.
+    /// The default rate limit of requests; ``RateLimit/off`` by default.
     public var rate: RateLimit {
       get { options.rate ?? .off }
       set { options.rate = newValue }

@@ -14,14 +14,14 @@ public struct RequestOptions: Sendable {
   /// Whether repeating the request is harmless; ``HTTPRequest/isIdempotent`` by default.
   ///
   /// With `true`, a ``retry`` policy repeats a `POST` like a `GET`, even after a response with 429 or 503 and on a
-  /// connection that turns out dead. With `false`, it repeats no request that may have reached a server, not even a
-  /// `GET`. It applies to every redirect of the call.
+  /// connection that turns out to be dead. With `false`, it repeats no request that may have reached a server, not even
+  /// a `GET`. It applies to every redirect of the call.
   public var isIdempotent: Bool?
 
-  /// Whether a request that takes long is sent a second time; ``HedgingPolicy/off`` by default.
+  /// Whether a slow request is sent a second time; ``HedgingPolicy/off`` by default.
   public var hedging: HedgingPolicy?
 
-  /// The limit for the number of requests in a time; ``RateLimit/off`` by default.
+  /// The rate limit of the request; ``RateLimit/off`` by default.
   ///
   /// Requests with the same limit are counted together, as its ``RateLimit/scope`` says.
   public var rate: RateLimit?
@@ -75,7 +75,7 @@ public struct RequestOptions: Sendable {
   /// Whether equal concurrent `GET` requests share one response; `true` by default.
   ///
   /// A `GET` waits for an equal `GET` in progress, whose response is shared if it may be stored. The wait for the head
-  /// is limited to 0.5 seconds, that for a response that will be stored to 10 seconds, and both to half of the
+  /// is limited to 0.5 seconds, the wait for a response that will be stored to 10 seconds, and both to half of the
   /// request's remaining time. After a response that could not be shared, later requests do not wait. A request with
   /// credentials, conditions or its own range shares nothing.
   public var coalesces: Bool?
@@ -93,9 +93,9 @@ public struct RequestOptions: Sendable {
   /// By default, for bodies known to be larger than 1 MiB. A server that rejects the body sends its final response
   /// before the body is sent. Requires HTTP/1.1 and the Linux engine; the system's loader never sends the expectation.
   /// Without a response, the body is sent after a second. By default, the client does not send the expectation again to
-  /// a server that let that second pass, nor with a request whose idle limit is less than 2 seconds. After a 417
-  /// response, the request is sent once more without the expectation. The request's own `Expect` header field takes
-  /// precedence over this option.
+  /// a server that did not respond within that second, nor with a request whose idle limit is less than 2 seconds.
+  /// After a 417 response, the request is sent once more without the expectation. The request's own `Expect` header
+  /// field takes precedence over this option.
   public var expectsContinue: Bool?
 
   /// Whether every decision about the request is recorded, for ``HTTPResponse/explanation``; `false` by default.

@@ -23,7 +23,7 @@ struct BodyFile: Sendable {
 
   /// Reads a whole file, whose size was announced.
   static func send(_ url: URL, size: Int64, to take: (Data) async throws -> Void) async throws {
-    // File I/O can block, which the threads of tasks must not.
+    // File I/O can block, so it must not run on the cooperative thread pool.
     let file = try await onFileQueue { () throws(HTTPError) in try BodyFile(url) }
     try await file.send(size, to: take)
   }

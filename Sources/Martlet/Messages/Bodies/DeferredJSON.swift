@@ -11,7 +11,7 @@ package final class DeferredJSON: Sendable {
   /// The encoded bytes, or the problem of the value.
   func content(_ encoder: JSONEncoder) -> HTTPBody.Content {
     guard value is JSONValue else { return HTTPBody.Content.json(value, encoder) }
-    // The names in the value are those of the document already.
+    // The names in the value are already those of the document.
     let literal = JSONEncoder()
     literal.outputFormatting = encoder.outputFormatting
     return HTTPBody.Content.json(value, literal)

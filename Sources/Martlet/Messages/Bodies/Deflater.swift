@@ -64,7 +64,7 @@ final class Deflater {
       let taken = try step()
       if hasEnded { break }
       if input.isEmpty && !isLast { return filled == output.count ? take() : nil }
-      // zlib neither consumes nor produces bytes, and would not do so later.
+      // zlib neither consumes nor produces bytes, and never would.
       guard taken > 0 || filled > before else { throw Self.failure }
     }
     return filled > 0 ? take() : nil

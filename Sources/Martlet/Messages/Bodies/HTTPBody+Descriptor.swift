@@ -48,7 +48,7 @@ private struct DescriptorChunks: AsyncSequence, Sendable {
     mutating func next() async throws -> Data? {
       while true {
         try Task.checkCancellation()
-        // Reading a pipe can block, which the threads of tasks must not.
+        // Reading a pipe can block, so it must not happen on the cooperative thread pool.
         let block = try await onFileQueue { [number] () throws(HTTPError) in try DescriptorChunks.block(number) }
         if let block { return block.isEmpty ? nil : block }
       }

@@ -88,8 +88,8 @@ public struct MultipartForm: Sendable, Hashable {
       problem = problem ?? InvalidInput("'\(InvalidInput.printable(type))' is not a media type, such as image/png")
     }
     if filename != nil, name.utf8.reversed().prefix(while: { $0 == 0x5C }).count % 2 == 1 {
-      // Browsers send such a name. But servers that read `\"` as an escaped quote would read the filename as a part of
-      // the name, and a crafted filename could replace the name.
+      // Browsers send such a name. But servers that read `\"` as an escaped quote would read the filename as part of
+      // the name, so a crafted filename could replace the name.
       problem = problem ?? InvalidInput("the name of a file's field cannot end in a backslash")
     }
     var head = "Content-Disposition: form-data; name=\"\(MultipartSyntax.escaped(MultipartSyntax.withCRLF(name)))\""

@@ -10,7 +10,7 @@ struct PieceList {
   mutating func append(_ data: Data) {
     guard !data.isEmpty else { return }
     if case .data(var last)? = pieces.last, last.count + data.count <= Self.small {
-      // Removed from the list first, because appending would otherwise copy all of it each time.
+      // Removed from the list first, because appending would otherwise copy the whole chunk each time.
       pieces[pieces.count - 1] = .data(Data())
       last.append(data)
       pieces[pieces.count - 1] = .data(last)

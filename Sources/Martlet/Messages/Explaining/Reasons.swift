@@ -17,9 +17,9 @@ extension Explanation {
     /// Whether the decision is the client's own, not a document's.
     var isOwn = false
 
-    static let off = Self(wording: ("off", "the policy follows none"), isOwn: true)
+    static let off = Self(wording: ("off", "the policy follows no redirects"), isOwn: true)
     static let noLocation = Self(wording: ("noLocation", "the response has no Location"))
-    static let stopped = Self(wording: ("stopped", "the closure of the redirect policy stopped"), isOwn: true)
+    static let stopped = Self(wording: ("stopped", "the redirect policy's closure stopped here"), isOwn: true)
     static let differentLocations = Self(
       wording: ("differentLocations", "it has Location fields with different values"))
     static let bodyNotReplayable = Self(
@@ -51,7 +51,7 @@ extension Explanation {
       case .path(let path): ("path", "it is for paths below \(InvalidInput.printable(path))")
       case .sameSite: ("sameSite", "SameSite forbids it after a redirect from another site or scheme")
       case .partition:
-        ("partition", "a client that trusts other servers, by its TLS or address settings, has received it")
+        ("partition", "a client with other TLS or address settings has received it")
       case .fieldFull(let maximum): ("fieldFull", "the Cookie field would be longer than \(maximum) bytes")
       }
     }
@@ -79,15 +79,15 @@ extension Explanation {
 
     var wording: Wording {
       switch self {
-      case .circuitOpen(.zero): ("circuitOpen", "its last requests failed, and another one is trying it now")
+      case .circuitOpen(.zero): ("circuitOpen", "its last requests failed, and another request is testing it now")
       case .circuitOpen(let time): ("circuitOpen", "its last requests failed; the next one is tried in \(time.shown)")
-      case .queueFull(let waiting): ("queueFull", "\(waiting) requests wait already, which is the maximum")
+      case .queueFull(let waiting): ("queueFull", "\(waiting) requests are already waiting, which is the maximum")
       case .pause(let time, let maximum):
-        ("pause", "it asked for a pause, of which \(time.shown) are left; a request waits at most \(maximum.shown)")
+        ("pause", "it requested a pause that lasts another \(time.shown); a request waits at most \(maximum.shown)")
       case .waitedTooLong(let maximum):
         ("waitedTooLong", "it waited \(maximum.shown) for its turn, which is the maximum")
       case .tooLate(let latency):
-        ("tooLate", "less time is left for it than a response takes at present, which is \(latency.shown)")
+        ("tooLate", "the remaining time is shorter than the usual response time of \(latency.shown)")
       }
     }
   }
@@ -101,12 +101,12 @@ extension Explanation {
     var text: String {
       switch self {
       case .fresh: "it is fresh"
-      case .preferred: "it is preferred by the policy, however old it is"
+      case .preferred: "the policy prefers it regardless of its age"
       case .staleAllowed: "it is stale, which the request allows (max-stale)"
-      case .staleWhileRevalidate: "it is stale, and may be used meanwhile (stale-while-revalidate)"
+      case .staleWhileRevalidate: "it is stale, and may be used in the meantime (stale-while-revalidate)"
       case .nothing: "nothing is stored"
-      case .noVariant: "what is stored is for other header fields (Vary)"
-      case .otherBytes: "other bytes are stored than the request asks for"
+      case .noVariant: "the stored responses are for other header fields (Vary)"
+      case .otherBytes: "the requested bytes are not the stored ones"
       case .incomplete: "only a part is stored"
       case .neverRead: "the policy is neverRead"
       case .requestForbids: "the request has no-store or no-cache"
@@ -119,7 +119,7 @@ extension Explanation {
       case .confirmed: "the server confirmed the stored response"
       case .replaced: "the server sent a new response"
       case .unreachable: "the server could not be reached, or failed"
-      case .notStored: "only a stored response was wanted, and none can be used"
+      case .notStored: "only a stored response was allowed, and none can be used"
       }
     }
 
@@ -138,9 +138,9 @@ extension Explanation.Reason {
     "staleConnection", "the reused connection ended before a response began", "RFC 9112 §9.3.1")
   static let timeout = Self("timeout", "the attempt timed out", "RFC 9110 §9.2.2")
   static let backoff = Self("backoff", "the failure may be temporary", "RFC 9110 §9.2.2")
-  static let retryAfter = Self("retryAfter", "the server asked for that delay (Retry-After)", "RFC 9110 §10.2.3")
-  static let closure = Self("closure", "the closure of the retry policy decided so", "RFC 9110 §9.2.2")
-  static let unprocessed = Self("unprocessed", "the server said that it had not processed it", "RFC 9113 §8.7")
+  static let retryAfter = Self("retryAfter", "the server requested this delay (Retry-After)", "RFC 9110 §10.2.3")
+  static let closure = Self("closure", "the retry policy's closure decided this", "RFC 9110 §9.2.2")
+  static let unprocessed = Self("unprocessed", "the server reported that it did not process it", "RFC 9113 §8.7")
   static let needsHTTP11 = Self("needsHTTP11", "the server requires HTTP/1.1", "RFC 9113 §7")
 }
 

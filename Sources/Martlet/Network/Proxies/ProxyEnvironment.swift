@@ -10,11 +10,11 @@ struct ProxyEnvironment: Sendable {
     // A CGI process gets the client's header field `Proxy` as HTTP_PROXY (CVE-2016-5386).
     guard variables["REQUEST_METHOD"] == nil else { return }
     let all = try Self.proxy(["all_proxy", "ALL_PROXY"], variables)
-    // In upper case the variable could be that header field, even without REQUEST_METHOD.
+    // HTTP_PROXY is ignored, because it could contain that header field even without REQUEST_METHOD.
     http = try Self.proxy(["http_proxy"], variables) ?? all
     https = try Self.proxy(["https_proxy", "HTTPS_PROXY"], variables) ?? all
     let list = variables["no_proxy"] ?? variables["NO_PROXY"] ?? ""
-    // Invalid entries are ignored, as in other programs: the proxy is then used.
+    // Invalid entries are ignored, as in other programs, so the proxy is used for their hosts.
     except = NoProxy(list.split { $0 == "," || $0 == " " }.map(String.init))
   }
 
@@ -39,7 +39,7 @@ struct ProxyEnvironment: Sendable {
   private static func proxy(_ names: [String], _ variables: [String: String]) throws(InvalidInput) -> Proxy? {
     for name in names {
       guard let value = variables[name], !value.isEmpty else { continue }
-      // U+FFFD stands for other octets, and the value would name another host or password.
+      // U+FFFD replaces invalid octets, so the value would name another host or password.
       if value.unicodeScalars.contains("\u{FFFD}") { throw InvalidInput("environment variable \(name) is not UTF-8") }
       let proxy = Proxy(value.contains("://") ? value : "http://\(value)")
       if let problem = proxy.problem { throw InvalidInput("environment variable \(name): \(problem.message)") }

@@ -63,11 +63,11 @@ struct TLSMaterial: Sendable, Hashable {
     if blocks.isEmpty, isPath(data) { return "is a path instead of the file's contents: pass URL(filePath:)" }
     guard case .key(let hasPassword) = kind else {
       let certificates = blocks.filter { $0.isLabelled("CERTIFICATE") }
-      if certificates.isEmpty { return "has no certificate in it" }
+      if certificates.isEmpty { return "contains no certificate" }
       return certificates.allSatisfy { DER.isSequence($0.content) } ? nil : "has a malformed certificate"
     }
     // Only the first key is used.
-    guard let key = blocks.first(where: { $0.isLabelled("PRIVATE KEY") }) else { return "has no private key in it" }
+    guard let key = blocks.first(where: { $0.isLabelled("PRIVATE KEY") }) else { return "contains no private key" }
     // Without a password, OpenSSL would ask for it on the terminal.
     if key.isEncrypted { return hasPassword ? nil : "has an encrypted key: pass its password" }
     return DER.isSequence(key.content) ? nil : "has a malformed private key"

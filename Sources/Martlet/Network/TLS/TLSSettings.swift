@@ -142,7 +142,7 @@ public struct TLSSettings: Sendable, Hashable {
   var normalizedPins: [String]? { pins?.compactMap(Self.normalized) }
 
   private static func normalized(_ pin: String) -> String? {
-    // The base64 may itself begin with a slash, so the prefix is the one that leaves 32 bytes.
+    // The base64 itself may begin with a slash, so the prefix is chosen that leaves 32 bytes.
     for prefix in ["sha256//", "sha256/"] where pin.hasPrefix(prefix) {
       guard let hash = Data(base64Encoded: String(pin.dropFirst(prefix.count))), hash.count == 32 else { continue }
       return "sha256//\(hash.base64EncodedString())"

@@ -31,7 +31,7 @@ struct DownloadDestination: Sendable {
     if let facts, !isFolder, !facts.isFile {
       throw HTTPError(.fileFailed, "\(DiskCalls.shown(named)) is not a plain file")
     }
-    // A symbolic link stays, and the file that it names is replaced.
+    // A symbolic link is kept, and its target is replaced.
     let targetPath = isFolder ? named : try DiskCalls.resolved(named)
     let (parent, last) = DiskCalls.split(targetPath)
     folder = isFolder ? named : DiskCalls.trimmed(parent)
@@ -44,10 +44,10 @@ struct DownloadDestination: Sendable {
     guard isFolder || last.utf8.count <= SafeFilename.maximumBytes else {
       throw HTTPError(
         .fileFailed,
-        "\(DiskCalls.shown(last)) is a name of \(last.utf8.count) bytes; \(SafeFilename.maximumBytes) are the most")
+        "\(DiskCalls.shown(last)) has \(last.utf8.count) bytes; a name has at most \(SafeFilename.maximumBytes)")
     }
     if facts != nil, !isFolder, overwrite == .fail {
-      throw HTTPError(.fileFailed, "\(DiskCalls.shown(named)) is there already")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(named)) already exists")
     }
     let partFolder = options.partFolder.map { Self.path($0.standardizedFileURL) } ?? self.folder
     if options.partFolder != nil {

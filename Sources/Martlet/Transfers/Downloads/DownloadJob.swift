@@ -242,7 +242,7 @@ final class DownloadJob: Sendable {
     progress.begin(at: 0, of: length)
   }
 
-  /// Writes a body at an offset; returns the offset behind its last byte.
+  /// Writes a body at an offset; returns the offset after its last byte.
   private func write(_ body: ResponseBody, at start: Int64, upTo end: Int64 = .max) async throws -> Int64 {
     var offset = start
     for try await piece in body {
@@ -305,7 +305,7 @@ extension DownloadJob {
         let name = number == 0 ? path : DownloadDestination.numbered(path, number)
         if try part.finish(as: name, isReplacing: place.overwrite == .replace) { return name }
       }
-      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) is there already")
+      throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) already exists")
     }
     progress.deliverEnd()
     return DownloadedFile(url: URL(filePath: path), byteCount: length, resumedAt: resumedAt, response: response)

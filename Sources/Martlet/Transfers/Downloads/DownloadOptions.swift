@@ -10,11 +10,11 @@ public struct DownloadOptions: TransferOptions, Sendable {
   @nonexhaustive public enum Resume: Sendable, Hashable {
     /// Resumes it if it has the same URL and the server confirms that the file is unchanged.
     ///
-    /// A partial download of a client that trusts other servers is replaced.
+    /// A partial download by a client with other TLS or address settings is replaced.
     case automatic
     /// Replaces it. The partial file of a failed download is removed.
     case never
-    /// Like ``automatic``, even if it came from another URL: for links that are signed again each time.
+    /// Like ``automatic``, even if it came from another URL: for links that receive a new signature each time.
     ///
     /// The server must repeat its validator (`ETag` or `Last-Modified`) and its size, unless there is a
     /// ``DownloadOptions/checksum``. Otherwise the partial download is replaced.

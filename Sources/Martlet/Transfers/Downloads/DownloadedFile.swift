@@ -14,6 +14,6 @@ public struct DownloadedFile: Sendable {
   public let resumedAt: Int64
   /// The last response, without its body.
   ///
-  /// Its status is 206 if it brought a part.
+  /// Its status is 206 if it contained a part.
   public internal(set) var response: HTTPResponse
 }

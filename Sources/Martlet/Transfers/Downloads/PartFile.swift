@@ -65,7 +65,7 @@ final class PartFile: Sendable {
       locked = try lock(path)
     }
     guard let locked else {
-      throw HTTPError(.downloadInProgress, "\(DiskCalls.shown(path)) is being downloaded already")
+      throw HTTPError(.downloadInProgress, "\(DiskCalls.shown(path)) is already being downloaded")
     }
     let size = locked.facts?.size ?? 0
     var record = PartRecord(url: url, partition: partition)
@@ -209,7 +209,7 @@ final class PartFile: Sendable {
   /// Whether enough bytes were written to sync them.
   var isSyncDue: Bool { state.withLock { $0.unsynced >= Self.syncBytes } }
 
-  /// Syncs all bytes to disk and records that; may take long.
+  /// Syncs all bytes to disk and records that; may take a long time.
   func sync() throws(HTTPError) {
     let written = state.withLock {
       $0.unsynced = 0
@@ -231,9 +231,9 @@ final class PartFile: Sendable {
     try opened().read(at: offset, count: count)
   }
 
-  /// Verifies the file by the SHA-256 digests of caller and server, if there are any; may take long.
+  /// Verifies the file by the SHA-256 digests of caller and server, if there are any; may take a long time.
   func verify(checksum: String?, length: Int64) throws(HTTPError) {
-    // The server's comes from `Repr-Digest` or `Content-Digest` (RFC 9530).
+    // The server's digest comes from `Repr-Digest` or `Content-Digest` (RFC 9530).
     let expected = [("the checksum", checksum), ("the server's digest field", record.digest)].filter { $0.1 != nil }
     guard !expected.isEmpty else { return }
     let hash = SHA256Stream()

@@ -4,7 +4,7 @@ public import MartletBase
 public struct UnfinishedDownload: Sendable {
   /// The URL of the download.
   ///
-  /// It may have secrets in its query.
+  /// Its query may contain secrets.
   public let url: URL
   /// The name of the finished file; `nil` if the server may choose it.
   public let name: String?

@@ -44,7 +44,7 @@ final class QueueCore: CallObserver {
 
   // MARK: Adding
 
-  // Once in a program: a queue is not fast enough for the difference to count.
+  // Not specialized: in a queue, the difference in speed is negligible.
   @_semantics("optimize.sil.specialize.generic.never")
   func add<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, priority: Int, after predecessors: [RequestID],
@@ -67,7 +67,7 @@ final class QueueCore: CallObserver {
     let awaited = predecessors + [measure].compactMap { $0 }
     let problem: HTTPError? = state.withLock { state in
       guard !state.isFinishing else {
-        return HTTPError(.queueFailed, "the queue is finished and takes no new requests")
+        return HTTPError(.queueFailed, "the queue is finished and accepts no new requests")
       }
       do throws(HTTPError) {
         try state.table.add(call.id, host: call.first.url.host, priority: priority, after: awaited)

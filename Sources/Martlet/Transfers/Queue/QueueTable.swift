@@ -41,7 +41,7 @@ struct QueueTable {
 
   /// The error for a predecessor that is not in this queue, or ended too long ago to be remembered.
   static func unknown(_ id: RequestID) -> HTTPError {
-    HTTPError(.queueFailed, "request \(id), which it is to come after, is not of this queue, or ended long ago")
+    HTTPError(.queueFailed, "request \(id), which it must follow, is not in this queue, or ended long ago")
   }
 
   /// The error for a predecessor that has failed.

@@ -7,7 +7,7 @@ struct QueueTally {
   }
 
   private let kind: RequestQueue.Progress.Kind
-  /// The shares of requests in progress of which anything is known.
+  /// The shares of the requests in progress whose progress is known.
   private var shares: [RequestID: Share] = [:]
   /// The number of ended requests whose length was unknown.
   private var unknownDone = 0

@@ -10,7 +10,7 @@ struct EventRules {
     case broken
     /// No connection, no response, or a status that says to try later.
     case unavailable
-    /// Another status, another type, an event that is too large, or the end of the time.
+    /// Another status, another type, an event that is too large, or an exceeded total limit.
     case refused
   }
 

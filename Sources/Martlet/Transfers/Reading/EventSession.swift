@@ -95,7 +95,7 @@ final class EventSession {
   private func planReconnect(after connection: StreamedCall) {
     if let asked = parser.pause { pauses.ask(for: asked) }
     let hasLasted = connection.elapsed - pause >= pauses.last
-    // Comments and silence do not count: a server that has nothing to say is not asked again and again.
+    // Comments and silence do not count: a server without events is not requested again and again.
     pause = pauses.next(wasOfUse: hasEvent && (hasLasted || !pauses.isHasty), random: random)
     // An event without a final blank line is dropped.
     parser = EventParser(lastEventID: parser.lastEventID, upTo: settings.maximumEventBytes)

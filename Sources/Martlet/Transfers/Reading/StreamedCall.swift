@@ -116,7 +116,7 @@ final class StreamedCall: Sendable {
 extension ClientCore {
   /// Sends a request and returns its accepted response, whose reader may stop at any time.
   ///
-  /// The call exists, and can be cancelled, already during `pause`, before anything is sent.
+  /// The call already exists during `pause`, so it can be cancelled before anything is sent.
   @concurrent func open(_ request: HTTPRequest, options: RequestOptions, after pause: Duration) async throws
     -> StreamedCall
   {

@@ -19,8 +19,8 @@ extension StreamedResponse {
 
       /// The next line, or `nil` at the end and after an error.
       ///
-      /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` for a line that is too long, and any error of
-      ///   reading the body.
+      /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` for a line that is too long, and any error
+      ///   from reading the body.
       public mutating func next() async throws -> String? {
         try await reader.next { String(decoding: $0, as: UTF8.self) }
       }

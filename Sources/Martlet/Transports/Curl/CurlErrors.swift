@@ -1,7 +1,7 @@
 import MartletBase
 
 extension HTTPError {
-  /// The error of an exchange, by what is known about the request and its connection.
+  /// The error of an exchange, according to the known facts about the request and its connection.
   init(
     _ kind: Kind, _ message: String, _ phase: Phase, reached: Bool, isStale: Bool = false,
     underlying: (any Error)? = nil
@@ -70,7 +70,7 @@ extension HTTPError {
         let message = "the proxy's response to CONNECT is malformed or too large"
         return HTTPError(.cannotConnect, message, .connecting, reached: false)
       }
-      // Under load, libcurl's slightly longer limit may pass before ours is checked.
+      // Under load, libcurl's slightly longer limit may expire before ours is checked.
       if code == 28, !ending.hasConnected, let connectLimit {
         return HTTPError(.timedOut, HTTPError.passedLimit("connect", connectLimit), .connecting, reached: false)
       }
@@ -129,7 +129,7 @@ extension HTTPError {
 
     /// The kind for a reset stream or an ended connection.
     ///
-    /// It says whether the same request might succeed later.
+    /// The kind says whether the same request might succeed later.
     private static func kind(ofReset code: UInt32?) -> HTTPError.Kind {
       switch code {
       // PROTOCOL_ERROR, FLOW_CONTROL_ERROR, STREAM_CLOSED, FRAME_SIZE_ERROR, COMPRESSION_ERROR, by either side.
@@ -140,7 +140,7 @@ extension HTTPError {
       }
     }
 
-    /// How a SOCKS proxy refused credentials, or their absence.
+    /// How a SOCKS proxy rejected credentials, or a request without them.
     private static func refusalText(_ refusal: CurlRefusal) -> String {
       if !refusal.hadCredentials { return "requires credentials; set the proxy's user and password" }
       return refusal.isOfMethods
@@ -182,7 +182,7 @@ extension HTTPError {
       guard ending.hasConnected else { return nil }
       if ending.text.hasPrefix("Out of memory in chunked") { return "a trailer of the response has more than 4 KiB" }
       return switch ending.code {
-      // OUT_OF_MEMORY, and TOO_LARGE from 8.6 on
+      // OUT_OF_MEMORY, and TOO_LARGE since 8.6
       case 27, 100: "a header line of the response has more than 100 KiB"
       case 43: "a header line of the response has no name"
       default: nil
@@ -226,13 +226,13 @@ extension HTTPError {
       case 92: isMalformed(text) ? .protocolViolation : kind(ofReset: http2Code(text))  // HTTP2_STREAM
       // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP3
       case 18, 52, 55, 56, 65, 80, 95:
-        // A read reports malformed chunks and a rejected client certificate.
+        // libcurl reports malformed chunks and a rejected client certificate as read errors.
         if code == 56 && text.contains("chunk") {
           .protocolViolation
         } else if hasConnected ? isNew && isRefusal(text) : text.contains(" alert ") {
           .tls
         } else {
-          // Before the request: by a proxy, or during the TLS handshake.
+          // The failure came before the request, from a proxy or during the TLS handshake.
           hasConnected ? .connectionLost : .cannotConnect
         }
       // UNSUPPORTED_PROTOCOL (HTTP/0.9 or an unknown version), WEIRD_SERVER_REPLY, HTTP2, WRITE_ERROR, OUT_OF_MEMORY,

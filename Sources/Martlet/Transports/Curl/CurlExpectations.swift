@@ -36,7 +36,7 @@
       }
       guard let length, length > Self.smallBytes, context.handshake == nil else { return false }
       if let idle = call.timeouts.idle, idle < Self.smallestIdleLimit {
-        let text = "the idle limit of \(idle.shown) could pass meanwhile"
+        let text = "the idle limit of \(idle.shown) could expire in the meantime"
         return refuses(because: Explanation.Reason("shortIdleLimit", text, section))
       }
       guard silent.withLock({ $0[origin] == nil }) else {

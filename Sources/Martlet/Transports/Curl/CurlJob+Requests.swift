@@ -5,7 +5,7 @@
   extension CurlJob {
     /// Checks that a request can be sent, and returns it in the engine's form.
     ///
-    /// Throws ``HTTPError/Kind/unsupported``, or what is wrong with the request. `cache` has the lines of the last
+    /// Throws ``HTTPError/Kind/unsupported``, or the problem of the request. `cache` contains the lines of the last
     /// request. Without `expectations`, the client adds no `Expect: 100-continue` to the caller's fields.
     static func make(
       for request: HTTPRequest, _ context: RequestContext, _ cache: HeaderLinesCache,

@@ -9,7 +9,7 @@
     /// The error of a transfer that cannot begin.
     static var refusal: HTTPError {
       isExiting
-        ? HTTPError(.clientClosed, "the process exits", phase: .queued)
+        ? HTTPError(.clientClosed, "the process is exiting", phase: .queued)
         : HTTPError(.cannotConnect, "no memory or no file descriptors are left for a transfer", phase: .queued)
     }
 
@@ -51,20 +51,20 @@
         (number < 0x080300, "before 8.3, a truncated chunked body may look complete: the engine checks for its end"),
         (
           hidesBrokenConnections,
-          "7.88 to 8.0 hides that a connection of HTTP/2 broke: a response without its end is refused"
+          "7.88 to 8.0 hides broken HTTP/2 connections: a response without its end is refused"
         ),
-        (repeatsUploads, "7.88 to 8.0 may send bytes over HTTP/2 twice: it gets 16 KiB at a time"),
-        (reusesNoClearHTTP2, "7.88 cannot use a connection of HTTP/2 without TLS again: each serves one request"),
-        (readsWhilePaused, "8.5.0 reads on for who does not take it: its sockets are ignored meanwhile"),
+        (repeatsUploads, "7.88 to 8.0 may send bytes over HTTP/2 twice: it receives 16 KiB at a time"),
+        (reusesNoClearHTTP2, "7.88 cannot reuse an HTTP/2 connection without TLS: each serves one request"),
+        (readsWhilePaused, "8.5.0 keeps reading paused responses; the engine ignores their sockets until they resume"),
         (
           martlet_curl_no_ca_path() != nil,
-          "from 8.21 on, the root certificates are read for each new TLS connection"
+          "since 8.21, the root certificates are read for each new TLS connection"
         ),
         (
           (0x080600..<0x080e00).contains(number),
           "8.6 to 8.13 may not notice that an HTTP/2 connection broke while the server keeps it open: set a time limit"
         ),
-        (number == 0x080500, "8.5.0 does not send a request head of more than 128 KiB whole"),
+        (number == 0x080500, "8.5.0 sends only part of a request head larger than 128 KiB"),
         (
           !tellsBeforeSending, "before 7.80, a request that must not be sent twice gets a new connection"
         ),

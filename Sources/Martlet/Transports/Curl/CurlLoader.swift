@@ -15,7 +15,7 @@
     private let expectations = CurlExpectations()
     private let router: CurlRouter
     private let engines: Locked<CurlEngines>
-    /// Called before a transfer starts, such as to give it a task of a session.
+    /// Called before a transfer starts, for example to assign it a session's task.
     private let willStart: (@Sendable (CurlTransfer) -> Void)?
     let awaitedCount = AwaitedCount()
 
@@ -40,7 +40,7 @@
         "expectation.refused",
         "the server refused the expectation (417), so the request is sent again without it",
         "RFC 9110 §10.1.1")
-      // The body has no reader, and may have no end.
+      // The body has no reader, and may be endless.
       answer.body.abandon()
       return try await sendUnasked(request, context)
     }

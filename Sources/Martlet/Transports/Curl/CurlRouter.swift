@@ -63,7 +63,7 @@
               "publicAddressesOnly cannot see where the proxy \(proxy) would connect to for \(origin.host)")
           }
           guard version != .http2PriorKnowledge || proxy.scheme == .socks5 else {
-            throw request.unsupported("HTTP/2 with prior knowledge cannot pass the proxy \(proxy)")
+            throw request.unsupported("HTTP/2 with prior knowledge cannot be used through the proxy \(proxy)")
           }
           let (identity, field) = try await authorize(proxy, request, job, context)
           proxyAuthorization = field
@@ -114,8 +114,9 @@
         throw request.unsupported("\(handshake.scheme) requires HTTP/1.1: leave httpVersion at .automatic")
       }
       if let proxy, proxy.scheme != .socks5, origin.scheme == "http" {
-        // It would authenticate the connection to the proxy, whose own connections also serve other clients.
-        throw request.unsupported("\(handshake.scheme) for an http URL cannot pass the proxy \(proxy)")
+        // This would authenticate the connection to the proxy, and the proxy's own connections also serve other
+        // clients.
+        throw request.unsupported("\(handshake.scheme) for an http URL cannot be used through the proxy \(proxy)")
       }
     }
 
@@ -131,7 +132,7 @@
       let (method, target) =
         isTunnel ? ("CONNECT", "\(job.origin.host):\(job.origin.port)") : (job.method, job.url)
       guard let exchange = context.proxyExchange else {
-        // Without the stage that handles proxy challenges: sent preemptively.
+        // No stage handles proxy challenges, so send the credentials preemptively.
         return (own, try own.map { try Answer(unasked: $0).field(method: method, uri: target) })
       }
       guard let (identity, field) = try await exchange.begin(proxy, method: method, target: target) else {

@@ -4,8 +4,8 @@
 
     /// Guesses whether the loader has connected, which it does not report.
     ///
-    /// Used only when a limit is about to pass. It examines the process' own sockets. A wrong `true` costs the caller the
-    /// idle limit instead of the connect limit; a wrong `false` would end a working request.
+    /// Used only when a limit is about to expire. It examines the process's own sockets. A wrong `true` costs the
+    /// caller the idle limit instead of the connect limit; a wrong `false` would end a working request.
     enum ConnectionProbe {
       /// Whether the environment names a proxy, to which the loader of Linux then connects.
       static let hasProxy: Bool = {
@@ -16,7 +16,7 @@
       /// Whether a request to a port is, or may be, connected.
       ///
       /// If more requests are `waiting` for a response from that port than there are half-open connections, some are
-      /// connected, but it is unknown which.
+      /// connected, but not necessarily this one.
       static func isConnected(to port: Int, waiting: Int) -> Bool {
         guard !hasProxy else { return true }
         let own = ownSockets()
@@ -29,7 +29,7 @@
             state(ofSocket: $0, to: port, among: own)
           }
           open += states.count { $0 == "01" }
-          // A name with two addresses is connected to over both protocols at once.
+          // The loader connects to a name with two addresses over both protocols at once.
           halfOpen = max(halfOpen, states.count { $0 == "02" })
         }
         return open > 0 && halfOpen < max(1, waiting)
@@ -46,7 +46,7 @@
         return columns[3]
       }
 
-      /// The inodes of the process' open sockets.
+      /// The inodes of the process's open sockets.
       private static func ownSockets() -> Set<Substring> {
         let manager = FileManager.default
         let names = (try? manager.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []

@@ -29,7 +29,7 @@
       ("Could not resolve", .cannotConnect),
       ("Couldn't resolve", .cannotConnect), ("Connection refused", .cannotConnect), ("unreachable", .cannotConnect),
       ("resolve host", .cannotConnect),
-      // A read reports a rejected client certificate.
+      // libcurl reports a rejected client certificate as a read error.
       (" alert ", .tls), ("certificate", .tls),
       ("SSL_read", .connectionLost), ("SSL_write", .connectionLost), ("SSL", .tls), ("TLS", .tls), ("handshake", .tls),
       ("transfer closed", .connectionLost), ("Recv failure", .connectionLost), ("Send failure", .connectionLost),
@@ -42,8 +42,8 @@
 
     /// The error for a failed task.
     ///
-    /// `phase` is as far as known. `hasHead` says whether the head of the response was delivered, `hasMoved` whether any
-    /// bytes of a response arrived, and `upload` what was wrong with the request body.
+    /// `phase` is the last known phase. `hasHead` says whether the head of the response was delivered, `hasMoved`
+    /// whether any bytes of a response arrived, and `upload` is the problem of the request body.
     static func map(
       _ error: any Error, phase: HTTPError.Phase, hasHead: Bool, hasMoved: Bool, upload: UploadSource.Problem?
     ) -> HTTPError {
@@ -65,7 +65,7 @@
         switch kind {
         case .cannotConnect, .tls: .connecting
         case _ where hasHead: .receiving
-        // There was a connection, although the loader does not report when.
+        // There was a connection, although the loader does not report when it was made.
         case .connectionLost where phase == .connecting: .waiting
         default: phase
         }

@@ -81,7 +81,8 @@
         state.withLock { $0.task }?.cancel()
         slot.release()
       }
-      // Before the calls that a fast server has caused there. If this overtakes the start, the start finds the flag.
+      // This must come before the delegate calls that a fast server has caused. If it overtakes the start, the start
+      // finds the flag.
       cancellation.queuePriority = .veryHigh
       queue.addOperation(cancellation)
       guard let error else { return }

@@ -72,8 +72,8 @@
       control.enter(.connecting)
       let exchange = URLSessionExchange(wire, context, slot: slot, queue: queue)
       exchange.watchForAbort()
-      // Creating, resuming and cancelling a task block while the process' only loading queue is busy, for seconds during
-      // a name lookup. That must not delay the caller.
+      // Creating, resuming and cancelling a task block while the process's only loading queue is busy, for seconds
+      // during a name lookup. That must not delay the caller.
       queue.addOperation { [self] in
         exchange.start(in: openSession(), bridge)
       }

@@ -28,8 +28,8 @@
 
     /// Checks that a session can send the request.
     ///
-    /// Throws ``HTTPError/Kind/unsupported``, or what is wrong with the body. `isIdempotent` is the option of the call,
-    /// if set.
+    /// Throws ``HTTPError/Kind/unsupported``, or the problem of the body. `isIdempotent` is the option of the call, if
+    /// set.
     init(_ request: HTTPRequest, isIdempotent: Bool? = nil) throws {
       do {
         guard let target = request.absoluteURL else { throw InvalidInput("\(request.target) is not a complete URL") }

@@ -195,7 +195,8 @@ extension ExplanationTests {
         + "it is fresh for 30 s: max-age=60, age 30", "the server confirmed the stored response (304)"),
     twice(
       "preferCached", reply(fields("max-age=1")), after: 100, .cache(.preferCached), [:],
-      "the stored response was used: it is preferred by the policy, however old it is; it is stale by 99 s: max-age=1, age 100"
+      "the stored response was used: the policy prefers it regardless of its age; "
+        + "it is stale by 99 s: max-age=1, age 100"
     ),
     twice(
       "max-stale", reply(fields("max-age=60")), after: 70, RequestOptions(), ["Cache-Control": "max-stale=30"],
@@ -220,7 +221,7 @@ extension ExplanationTests {
     Situation(
       testDescription: "onlyCached", script: [], options: .cache(.onlyCached), change: { $0.cache = .memory() },
       expected: [
-        "the request failed without being sent: only a stored response was wanted, and none can be used",
+        "the request failed without being sent: only a stored response was allowed, and none can be used",
         "the request is not repeated: the retry policy does not repeat it after this outcome",
       ]),
     twice(
@@ -228,7 +229,7 @@ extension ExplanationTests {
       after: 10, .retry(.off), [:],
       "the request was sent to the server: the stored response is stale by 9 s: max-age=1, age 10",
       "the request is not repeated: the policy is off",
-      "the stored response replaced the failure; it is stale by 9 s: max-age=1, age 10"),
+      "the stored response was used instead of the failure; it is stale by 9 s: max-age=1, age 10"),
   ]
 
   @Test(arguments: credentials + cookies + caching)

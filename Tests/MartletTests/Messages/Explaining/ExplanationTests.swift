@@ -67,7 +67,7 @@ import Testing
       ]),
     Situation(
       testDescription: "off", script: [.redirect(to: "/y")], options: .accepts(.any).redirects(.off),
-      expected: ["the redirect (302) was not followed: the policy follows none", "the status 302 is accepted"]),
+      expected: ["the redirect (302) was not followed: the policy follows no redirects", "the status 302 is accepted"]),
     Situation(
       testDescription: "no Location", script: [.status(.found)], options: .accepts(.any),
       expected: ["the redirect (302) was not followed: the response has no Location", "the status 302 is accepted"]),
@@ -98,12 +98,12 @@ import Testing
       testDescription: "stopped by the closure", script: [.redirect(to: "/y")],
       options: .accepts(.any).redirects(.ask { _ in .stop }),
       expected: [
-        "the redirect (302) was not followed: the closure of the redirect policy stopped", "the status 302 is accepted",
+        "the redirect (302) was not followed: the redirect policy's closure stopped here", "the status 302 is accepted",
       ]),
     Situation(
       testDescription: "replaced by the closure", script: [.redirect(to: "/y"), .text("x")],
       options: .redirects(.ask { _ in .replace(.get("http://a.test/other")) }),
-      expected: ["the closure of the redirect policy sent the request to http://a.test/other instead", accepted]),
+      expected: ["the redirect policy's closure sent the request to http://a.test/other instead", accepted]),
     Situation(
       testDescription: "a body that can be sent once", script: [.redirect(to: "/y", status: .temporaryRedirect)],
       requests: [.post("http://a.test/x", body: .stream(AsyncStream<Data> { $0.finish() }))],
@@ -147,7 +147,7 @@ import Testing
     Situation(
       testDescription: "Retry-After", script: [reply(["Retry-After": "7"], .serviceUnavailable), .text("x")],
       options: .retry(.backoff()),
-      expected: ["the request is repeated after 7.0 s: the server asked for that delay (Retry-After)", accepted]),
+      expected: ["the request is repeated after 7.0 s: the server requested this delay (Retry-After)", accepted]),
     Situation(
       testDescription: "a long Retry-After", script: [reply(["Retry-After": "3600"], .serviceUnavailable)],
       options: .retry(.backoff()),
@@ -162,16 +162,16 @@ import Testing
     Situation(
       testDescription: "a closure", script: [.status(.notFound), .text("x")],
       options: .retry(.custom { _, _ in .seconds(1) }),
-      expected: ["the request is repeated after 1.0 s: the closure of the retry policy decided so", accepted]),
+      expected: ["the request is repeated after 1.0 s: the retry policy's closure decided this", accepted]),
     Situation(
       testDescription: "a closure that gives up", script: [.status(.notFound)],
       options: .retry(.custom { _, _ in nil }),
       expected: [
-        "the request is not repeated: the closure of the retry policy decided so", "the status 404 is an error",
+        "the request is not repeated: the retry policy's closure decided this", "the status 404 is an error",
       ]),
     Situation(
       testDescription: "a timeout",
-      script: [.failure(HTTPError(.timedOut, "the idle limit of 1.0 s passed")), .text("x")],
+      script: [.failure(HTTPError(.timedOut, "the idle limit of 1.0 s was exceeded")), .text("x")],
       options: .retry(.timeouts(1)), expected: ["the request is repeated at once: the attempt timed out", accepted]),
     Situation(
       testDescription: "a delay beyond the total limit", script: [reply(["Retry-After": "20"], .serviceUnavailable)],
@@ -210,7 +210,7 @@ import Testing
     Situation(
       testDescription: "noted", script: [reply(["Strict-Transport-Security": "max-age=9; includeSubDomains"])],
       requests: [.get("https://a.test/x")], change: { $0.guards = [.hsts] },
-      expected: ["the guards admit a.test", "a.test and its subdomains use https only for 9 s", accepted]),
+      expected: ["the guards admit a.test", "a.test and its subdomains require https for 9 s", accepted]),
     Situation(
       testDescription: "forgotten", script: [reply(["Strict-Transport-Security": "max-age=0"])],
       requests: [.get("https://a.test/x")], change: { $0.guards = [.hsts] },

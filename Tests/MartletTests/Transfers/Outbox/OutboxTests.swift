@@ -128,7 +128,7 @@ import Testing
     #expect(server.visits.filter { $0.path == "a" }.map(\.text) == ["1", "1", "1", "1", "2"])
     await failures.wait(for: 3)
     #expect(
-      failures.elements == ["the server answered 503", "cannotConnect: refused", "the server answered 429"])
+      failures.elements == ["the server responded with 503", "cannotConnect: refused", "the server responded with 429"])
     #expect(outbox.status.delivered == 3)
   }
 
@@ -322,7 +322,7 @@ import Testing
     await outbox.waitUntilIdle()
 
     #expect(
-      try await outbox.deadLetters().first?.failure == .unreadable("the file of its body is gone, or another one"))
+      try await outbox.deadLetters().first?.failure == .unreadable("its body file is missing or was replaced"))
     #expect(server.visits.isEmpty)
   }
 
