@@ -20,7 +20,7 @@ failures = []
 
 
 def complete():
-    """Gives the landing page the overview of `Martlet`, and the root a redirect to the landing page."""
+    """Gives the landing page the overview of `Martlet`, modules a link to it, and the root a redirect to it."""
     landing = site / "data/documentation.json"
     page = json.loads(landing.read_text())
     module = json.loads((site / "data/documentation/martlet.json").read_text())
@@ -29,11 +29,21 @@ def complete():
     page["references"] = module["references"] | page["references"]
     page["topicSections"][0]["title"] = "Modules"
     landing.write_text(json.dumps(page))
+
+    top = {"identifier": page["identifier"]["url"], "type": "topic", "kind": "article", "role": "collection",
+           "title": "All modules", "url": "/documentation", "abstract": []}
+    for path in site.glob("data/documentation/*.json"):
+        module = json.loads(path.read_text())
+        module["hierarchy"]["paths"] = [[top["identifier"]]]
+        module["references"][top["identifier"]] = top
+        path.write_text(json.dumps(module))
+
     # GitHub Pages sends 404.html for unknown paths; DocC's page then reports them.
     shutil.move(site / "index.html", site / "404.html")
     (site / "index.html").write_text(
         f'<!doctype html><title>Martlet</title><meta http-equiv="refresh" content="0; url={base}documentation/">\n'
         f'<a href="{base}documentation/">Documentation</a>\n')
+    (site / "theme-settings.json").write_text('{}\n')
     for name in ["link-hierarchy.json", "linkable-entities.json", "metadata.json"]:
         (site / name).unlink(missing_ok=True)
 
