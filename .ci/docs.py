@@ -63,8 +63,8 @@ def check_page(path, page):
     used = set()
     for node in nodes(page):
         used.update([node["identifier"]] if isinstance(node.get("identifier"), str) else node.get("identifiers", []))
-        if "doc:" in node.get("text", "") or "doc:" in node.get("code", ""):
-            failures.append(f"{path}: unresolved link in the text: {node.get('text', node.get('code'))}")
+        if re.search(r"\bdoc:[/\w]", node.get("text", "")):
+            failures.append(f"{path}: unresolved link in the text: {node['text']}")
     linked = set()
     for identifier in used:
         reference = references.get(identifier, {"type": "missing"})
@@ -99,11 +99,15 @@ def check_file(path, url):
         failures.append(f"{path}: there is no file {url}")
 
 
-complete()
+# A repeated call only checks.
+if not (site / "404.html").exists():
+    complete()
 pages = {f"/{path.relative_to(site / 'data').with_suffix('')}": json.loads(path.read_text())
          for path in site.glob("data/**/*.json")}
 links = {path: check_page(path, page) for path, page in pages.items()}
 
+if "/documentation/martlet/gettingstarted" not in links["/documentation"]:
+    failures.append("the landing page does not link to the first article")
 reached, waiting = set(), ["/documentation"]
 while waiting:
     path = waiting.pop()

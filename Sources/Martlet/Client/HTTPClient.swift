@@ -1,4 +1,4 @@
-/// An HTTP client.
+/// A client that sends HTTP requests with its own policies.
 ///
 /// Create a client once and keep it: it owns a connection pool, a configuration, and the registry of running requests.
 /// The actor isolates no state: it keeps the changes of ``update(_:)`` in order. Sending does not go through it, so many
