@@ -44,6 +44,8 @@ enum HiddenLine {
   /// The maximum length of a password, in bytes.
   private static let maximumBytes = 4096
 
+  private static let noTerminal = "the server asks for a password, and no terminal can ask for it; use NAME:PASSWORD"
+
   private struct Changed: Sendable {
     let descriptor: Int32
     var attributes: termios
@@ -64,11 +66,11 @@ enum HiddenLine {
   /// Asks on the terminal and waits for a line.
   static func ask(_ question: String) throws -> String {
     let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
-    guard terminal >= 0 else { throw UsageError("there is no terminal to ask for the password on") }
+    guard terminal >= 0 else { throw UsageError(noTerminal) }
     defer { close(terminal) }
     var attributes = termios()
     guard tcgetattr(terminal, &attributes) == 0 else {
-      throw UsageError("there is no terminal to ask for the password on")
+      throw UsageError(noTerminal)
     }
     let before = Changed(descriptor: terminal, attributes: attributes)
     changed.withLock { $0 = before }

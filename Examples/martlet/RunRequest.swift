@@ -230,10 +230,22 @@ struct RunRequest: Sendable {
   }
 
   private func report(_ error: HTTPError) -> ExitCode {
-    let code = Self.code(of: error)
+    complain(Self.text(of: error))
+    return Self.code(of: error)
+  }
+
+  /// The message for an error, with the remedy on the command line.
+  static func text(of error: HTTPError) -> String {
+    // The tool's own error, such as that of a password prompt without a terminal.
+    if let cause = error.underlying as? UsageError { return "\(error.kind): \(cause)" }
     // Nothing was sent, so method, phase and time would only obscure the cause.
-    let text = code == .usage ? error.message : error.description
-    complain(error.kind == .bodyNotReplayable ? "\(text); --body @FILE can be sent again" : text)
-    return code
+    let text = code(of: error) == .usage ? error.message : error.description
+    if error.kind == .bodyNotReplayable { return "\(text); --body @FILE can be sent again" }
+    if error.kind == .unsupported, error.message.contains("http2PriorKnowledge") {
+      return "\(error.kind): HTTP/2 requires https; --http2-prior-knowledge uses HTTP/2 without TLS"
+    }
+    if error.message.hasSuffix("contains no private key") { return "\(text); --key FILE sets the file of the key" }
+    if error.message.hasSuffix("pass its password") { return "\(text) with --cert FILE:PASSWORD" }
+    return text
   }
 }

@@ -25,7 +25,7 @@ struct SSECommand: Equatable, Sendable {
       await command.identity.save(client.cookies, errors)
       return .success
     } catch let error as HTTPError {
-      errors.complain("\(error)")
+      errors.complain(RunRequest.text(of: error))
       if let response = error.response { try? errors.write(Printer(palette: errors.palette).body(of: response)) }
       guard error.kind == .status, let status = error.status else { return RunRequest.code(of: error) }
       return status.isSuccess ? .noResponse : RunRequest.code(of: status)

@@ -33,6 +33,7 @@
       #expect(old.status == 0 && usual.status == 0)
       #expect(server.requests.map(\.httpVersion) == ["HTTP/1.0", "HTTP/1.1"])
       #expect(new.status == 3 && new.errors.hasPrefix("martlet: unsupported"), "\(new.errors)")
+      #expect(new.errors.contains("--http2-prior-knowledge"), "\(new.errors)")
     }
 
     @Test(.needsHTTP2Server) func `--http2-prior-knowledge uses HTTP/2 without TLS`() async throws {
