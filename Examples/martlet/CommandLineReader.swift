@@ -66,10 +66,19 @@ struct CommandLineReader {
     var value = attached ?? ""
     if option.takesValue, attached == nil {
       guard let next = rest.popFirst() else { throw UsageError("the option '\(spelling)' needs a value") }
+      if let file = option.value.file, Self.isOption(next) {
+        throw UsageError(
+          "the option '\(spelling)' needs a \(file), but the option '\(next)' follows; './\(next)' is a file")
+      }
       value = next
     }
     if option.name == "--url" { words.append(value) }
     options.append(GivenOption(option: option, spelling: spelling, value: value))
+  }
+
+  private static func isOption(_ word: String) -> Bool {
+    guard word.hasPrefix("-"), let letter = word.dropFirst().first else { return false }
+    return OptionEntry.byName[word] != nil || word.count == 2 && OptionEntry.byLetter[letter] != nil
   }
 }
 
@@ -107,6 +116,8 @@ extension CommandLineReader {
   private static func foreign(_ given: GivenOption, _ command: CommandName) -> UsageError {
     let owners = CommandName.allCases.filter { given.option.commands.contains($0) }
     let names = owners.prefix(2).map { "'martlet \($0.rawValue)'" }.joined(separator: " and ")
-    return UsageError("'\(given.spelling)' is an option of \(names), not of 'martlet \(command.rawValue)'")
+    // HTTPie shows all redirects with its option.
+    let way = given.option.name == "--all" && command == .request ? "; -v shows redirects" : ""
+    return UsageError("'\(given.spelling)' is an option of \(names), not of 'martlet \(command.rawValue)'\(way)")
   }
 }

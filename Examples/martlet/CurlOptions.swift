@@ -6,20 +6,42 @@ enum CurlOptions {
     "-O": "'martlet download URL', or -o FILE", "--remote-name": "'martlet download URL', or -o FILE",
     "-J": "'martlet download URL', or -o FILE", "--remote-header-name": "'martlet download URL', or -o FILE",
     "-T": "'martlet upload FILE URL'", "--upload-file": "'martlet upload FILE URL'",
-    "-C": "'martlet download URL'", "--continue-at": "'martlet download URL'",
-    "-D": "-i", "--dump-header": "-i", "-n": "--user NAME", "--netrc": "--user NAME",
+    "-C": resuming, "--continue-at": resuming, "--continue": resuming,
+    "-D": "-i", "--dump-header": "-i",
+    "-n": "--user NAME, or --session NAME, which keeps the password",
+    "--netrc": "--user NAME, or --session NAME, which keeps the password",
+    "--netrc-file": "--user NAME, or --session NAME, which keeps the password",
     "-r": "the item Range:bytes=0-99", "--range": "the item Range:bytes=0-99",
     "-z": "the item If-Modified-Since:DATE", "--time-cond": "the item If-Modified-Since:DATE",
     "--max-redirs": "--no-follow", "--noproxy": "--no-proxy",
     "--socks5": "--proxy socks5://HOST:PORT", "--socks5-hostname": "--proxy socks5://HOST:PORT",
     "--data-urlencode": "--form and items name=text", "--connect-to": "--resolve HOST:ADDRESS",
     "-U": "--proxy http://USER:PASSWORD@HOST:PORT", "--proxy-user": "--proxy http://USER:PASSWORD@HOST:PORT",
-    "--fail": "the exit code, which is 4 or 5 for such statuses", "--trace": "-v, or MARTLET_LOG=body",
+    "--fail": exitCode, "--fail-with-body": exitCode, "--compress": "'martlet upload FILE URL --gzip'",
+    "--trace": tracing, "--trace-ascii": tracing, "--debug": tracing,
     "-j": "items, which make JSON without an option", "--headers": "--print h", "--meta": "--print m",
     "--raw": "--body TEXT", "--auth-type": "--basic, --digest or --bearer", "-B": "--print b",
-    "--verify": "--insecure, or --cacert FILE", "--download": "'martlet download URL'",
+    "--verify": "--insecure, or --cacert FILE", "--no-verify": "--insecure, or --cacert FILE",
+    "--pass": "--cert FILE:PASSWORD", "--download": "'martlet download URL'",
     "--max-redirects": "--no-follow", "--pretty": "NO_COLOR=1 for a terminal without colors",
-    "--quiet": "-o /dev/null", "-q": "--no-config, or -o /dev/null",
+    "--quiet": "-o /dev/null", "-q": "--no-config, or -o /dev/null", "--dry-run": "--offline",
+    "--default-scheme": "a URL with http:// or https://", "--manual": "'martlet manual'", "--man": "'martlet manual'",
+    "--retry-delay": retrying, "--retry-max-time": retrying, "--retry-all-errors": retrying,
+    "--retry-connrefused": retrying,
+  ]
+
+  private static let resuming = "'martlet download URL', which resumes an interrupted download"
+  private static let exitCode = "the exit code, which is 4 or 5 for such statuses"
+  private static let tracing = "-v, or MARTLET_LOG=body"
+  private static let retrying = "--retry N, which lengthens the delay before each retry"
+
+  /// The options of curl and HTTPie without a replacement.
+  static let unmatched: Set = [
+    "-4", "-6", "--ipv4", "--ipv6", "--interface", "--local-port", "--capath", "--crlfile", "--ciphers", "--ssl",
+    "--tlsv1.0", "--tlsv1.1", "--tlsv1.2", "--tlsv1.3", "--tls-max", "--http3", "--http3-only", "--ntlm", "--negotiate",
+    "--aws-sigv4", "--limit-rate", "--max-filesize", "--path-as-is", "--create-dirs", "--stderr", "--chunked",
+    "--boundary", "--sorted", "--unsorted", "--style", "--format-options", "--response-charset", "--response-mime",
+    "--next", "--parallel",
   ]
 
   /// Returns the error for an unsupported or unknown option; `argument` contained the one-letter option.
@@ -30,6 +52,7 @@ enum CurlOptions {
       return UsageError("\(problem); did you mean -\(argument)?")
     }
     if let way = refused[name] { return UsageError("\(problem); use \(way)") }
+    if unmatched.contains(name) { return UsageError("\(problem); the tool has no equivalent") }
     let guess: String? = if let argument { nearest(toLetter: name, in: argument) } else { nearest(to: name) }
     let advice = guess.map { "did you mean \($0)?" } ?? "see martlet --help"
     return UsageError("\(problem); \(advice)")
@@ -53,12 +76,13 @@ enum CurlOptions {
 // MARK: Suggestions
 
 extension CurlOptions {
-  /// All long names that a user may have meant, without hyphens.
-  private static let known = Set((Array(OptionEntry.byName.keys) + refused.keys).filter { $0.hasPrefix("--") })
-
-  /// The long option nearest to a word.
+  /// The long option nearest to a word; an unsupported one only if no supported one is near.
   private static func nearest(to word: String) -> String? {
-    Suggestion.nearest(to: String(word.drop { $0 == "-" }), in: known.map { String($0.dropFirst(2)) }).map { "--\($0)" }
+    func nearest(_ names: some Collection<String>) -> String? {
+      let names = names.filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }
+      return Suggestion.nearest(to: String(word.drop { $0 == "-" }), in: names).map { "--\($0)" }
+    }
+    return nearest(OptionEntry.byName.keys) ?? nearest(refused.keys)
   }
 
   /// The long option if the word lacks a hyphen; otherwise the letter in the other case.

@@ -9,7 +9,7 @@ extension OptionEntry {
       "--sha256", value: .text("DIGITS"), .command, "verify the SHA-256 checksum of the file", [.download],
       isConfigurable: false),
     OptionEntry(
-      "--resume", .command, "resume a partial download, the default", [.download], conflicts: ["--no-resume"]),
+      "--resume", .command, "resume an interrupted download, the default", [.download], conflicts: ["--no-resume"]),
     OptionEntry("--no-resume", .command, "download the whole file again", [.download], conflicts: ["--resume"]),
     OptionEntry(
       "--field", value: .text("NAME"), .command, "send the file as a form field", [.upload], isConfigurable: false),
@@ -190,5 +190,6 @@ extension OptionEntry {
     OptionEntry("--no-progress-meter", .accepted, "show no meter, as in every pipe", sending),
     OptionEntry("--progress-bar", short: "#", .accepted, "show a bar, as downloads always do", sending),
     OptionEntry("--check-status", .accepted, "derive the exit code from the status", sending),
+    OptionEntry("--stream", .accepted, "show the body as it arrives, as every pipe does", sending),
   ]
 }

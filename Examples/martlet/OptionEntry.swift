@@ -15,6 +15,15 @@ struct OptionEntry: Sendable {
       case .text(let name), .file(let name), .folder(let name), .choice(let name, _): name
       }
     }
+
+    /// The noun of a value that is only the name of a file or a folder; `nil` for other values.
+    var file: String? {
+      switch self {
+      case .file("FILE"), .file("PATH"): "file"
+      case .folder: "folder"
+      case .none, .text, .file, .choice: nil
+      }
+    }
   }
 
   /// A section of the help.

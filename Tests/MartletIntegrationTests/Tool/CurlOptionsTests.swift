@@ -46,7 +46,7 @@ import Testing
     for option in ["-a", "--auth"] {
       #expect(try request(["a.test", option, "ada:x"]).identity.user == .init(name: "ada", password: "x"))
     }
-    #expect(try request(["a.test", "--follow", "--check-status"]).followsRedirects)
+    #expect(try request(["a.test", "--follow", "--check-status", "--stream"]).followsRedirects)
     #expect(try request(["a.test", "-0"]).connecting.version == .http1_0)
     #expect(try request(["a.test", "--http1.1"]).connecting.version == .http1_1)
     #expect(try request(["a.test", "--http2"]).connecting.version == .http2)
@@ -102,7 +102,11 @@ import Testing
     (["-d", "a", "--body", "b"], "--body and -d"), (["-F", "a=b", "c:=1"], "'c:='"), (["-X", ""], "-X"),
     (["-X"], "-X"), (["--json", "{}", "-F", "a=b"], "--json"), (["a@"], "'a'"), (["--form-part", "x"], "--form-part"),
     (["--location=1"], "--location"), (["-f"], "exit code"), (["-fsSL"], "exit code"),
-    (["-f", "-d", "a"], "exit code"), (["-f", "--json", "{}"], "exit code"),
+    (["-f", "-d", "a"], "exit code"), (["-f", "--json", "{}"], "exit code"), (["--fail-with-body"], "exit code"),
+    (["--dry-run"], "--offline"), (["--pass", "x"], "--cert FILE:PASSWORD"), (["--compress"], "upload FILE URL --gzip"),
+    (["--retry-delay", "1"], "--retry N"), (["--no-verify"], "--insecure"), (["--netrc-file", "f"], "--session"),
+    (["--all"], "-v shows redirects"), (["--man"], "'martlet manual'"), (["--ciphers", "x"], "has no equivalent"),
+    (["-4"], "has no equivalent"), (["--tlsv1.3"], "has no equivalent"),
   ])
   func `the error for an unsupported option names the alternative`(arguments: [String], way: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test"] + arguments) }
@@ -120,6 +124,12 @@ import Testing
 
     #expect(error?.description.hasPrefix("unknown option '-") ?? false, "\(error?.description ?? "")")
     #expect(error?.description.hasSuffix("; did you mean \(meant)?") ?? false, "\(error?.description ?? "")")
+  }
+
+  @Test func `no option has both a replacement and none, or is supported`() {
+    #expect(CurlOptions.unmatched.isDisjoint(with: CurlOptions.refused.keys))
+    let spellings = Set(OptionEntry.all.flatMap(\.spellings))
+    #expect(spellings.isDisjoint(with: CurlOptions.unmatched) && spellings.isDisjoint(with: CurlOptions.refused.keys))
   }
 
   @Test func `suggests no option for a distant misspelling`() {
