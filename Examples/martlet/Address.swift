@@ -21,6 +21,10 @@ enum Address {
       let rest = text.dropFirst(scheme.count + 1).drop { $0 == "/" }
       throw UsageError("'\(shown(text))' has one slash after its scheme; write \(scheme)://\(shown(String(rest)))")
     }
+    if let scheme = ["http", "https"].first(where: { text.lowercased().hasPrefix("\($0)//") }) {
+      let rest = shown(String(text.dropFirst(scheme.count + 2)))
+      throw UsageError("'\(shown(text))' has no colon after its scheme; write \(scheme)://\(rest)")
+    }
     if text.hasPrefix("/") {
       guard let base else {
         throw UsageError("'\(shown(text))' is a path, and no base URL is set; add --base URL or write the whole URL")
@@ -96,6 +100,9 @@ enum Address {
       return UsageError("a JSON document is \(place), and send the document with --json or --body")
     }
     let host = text.prefix { !"/?#".contains($0) }
+    if host.contains("::"), host.allSatisfy({ $0.isHexDigit || ":.".contains($0) }) {
+      return UsageError("'\(shown(text))' has an IPv6 address without brackets; write http://[::1]:8080/x, for example")
+    }
     if let index = host.firstIndex(where: { ":=".contains($0) }), index > text.startIndex,
       !host[index...].dropFirst().contains("@") || host[index] == "="
     {

@@ -18,6 +18,8 @@ struct Arguments {
   private var base: String?
   /// The header fields of the configuration file, which others with the same name replace.
   private var defaultHeaders = HTTPHeaders()
+  /// The first option whose value looks like a URL.
+  private var urlTaker: GivenOption?
   /// The values of the options that belong to one command only.
   private(set) var own: [String: String] = [:]
 
@@ -86,6 +88,7 @@ struct Arguments {
 
   private mutating func apply(_ given: GivenOption) throws(UsageError) {
     do {
+      if given.place == nil, urlTaker == nil, Self.mayTakeURL(given) { urlTaker = given }
       if given.place != nil, given.option.name == "--header" {
         let (name, value) = try CurlOptions.header(given.value)
         defaultHeaders.append(value, for: name)
@@ -105,9 +108,8 @@ struct Arguments {
     }
     switch name {
     case "--body": body = Self.content(value)
-    // The maximum is 30 years, which any clock can add.
-    case "--timeout": command.timeout = .seconds(try Self.number(value, of: spelling, in: 0.001...1e9))
-    case "--connect-timeout": command.connectTimeout = .seconds(try Self.number(value, of: spelling, in: 0.001...1e9))
+    case "--timeout": command.timeout = try Self.seconds(value, of: spelling)
+    case "--connect-timeout": command.connectTimeout = try Self.seconds(value, of: spelling)
     case "--retry": command.retries = try Self.count(value, of: name, in: 0...1000)
     case "--cache": command.cache = try path(value, of: spelling)
     case "--har": command.har = try path(value, of: spelling)
@@ -177,11 +179,19 @@ struct Arguments {
   }
 
   /// Reads an option's number, whose range keeps out NaN, infinity and durations that overflow.
-  static func number(_ text: String, of name: String, in range: ClosedRange<Double>) throws(UsageError) -> Double {
+  static func number(
+    _ text: String, of name: String, in range: ClosedRange<Double>, unit: String = ""
+  ) throws(UsageError) -> Double {
     guard let number = Double(text), range.contains(number) else {
-      throw UsageError("\(name) needs a number from \(range.lowerBound) to \(Int(range.upperBound)), not '\(text)'")
+      let bounds = "from \(range.lowerBound) to \(Int(range.upperBound))"
+      throw UsageError("\(name) needs a number\(unit.isEmpty ? "" : " of \(unit)") \(bounds), not '\(text)'")
     }
     return number
+  }
+
+  /// Reads an option's duration of at most 30 years, which any clock can add.
+  private static func seconds(_ text: String, of name: String) throws(UsageError) -> Duration {
+    .seconds(try number(text, of: name, in: 0.001...1e9, unit: "seconds"))
   }
 
   /// Reads an option's whole number.
@@ -216,9 +226,9 @@ struct Arguments {
       items.removeFirst()
     }
     guard let url = items.popFirst() else {
-      throw UsageError("the URL is missing; see martlet \(name.map { "help \($0.rawValue)" } ?? "--help")")
+      throw missingURL("the URL is missing; see martlet \(name.map { "help \($0.rawValue)" } ?? "--help")")
     }
-    command.url = try self.url(url, isFirst: name == nil && !hasMethod)
+    command.url = try self.url(url, isFirst: name == nil && !hasMethod, next: items.first)
     var fields: [RequestCommand.Field] = []
     var parts: [Part] = []
     for item in items {
@@ -245,17 +255,38 @@ struct Arguments {
     return command
   }
 
+  /// Whether the value of an option looks like the URL of the command line; ignores words that may be secrets.
+  private static func mayTakeURL(_ given: GivenOption) -> Bool {
+    let names = ["--data", "--body", "--json", "--cookie", "--save-cookies", "--output", "--har", "--session"]
+    let (name, value) = (given.option.name, given.value)
+    guard names.contains(name), value.contains("/") || value.hasPrefix(":") else { return false }
+    return (try? Address.absolute(value)) != nil
+  }
+
+  /// The error for a missing URL, which names the option that has taken one as its value.
+  func missingURL(_ message: String) -> UsageError {
+    guard let taker = urlTaker else { return UsageError(message) }
+    // These options have no value in HTTPie.
+    let ways = ["-d": "'martlet download URL' downloads a file", "-b": "--print b shows only the body"]
+    let way = ways[taker.spelling == "--body" ? "-b" : taker.spelling].map { "; \($0)" } ?? ""
+    let value = Address.shown(taker.value)
+    return UsageError("the URL is missing, because '\(value)' is the value of '\(taker.spelling)'\(way)")
+  }
+
   /// Completes a URL of the command line.
   ///
-  /// `isFirst` is whether the user may have meant a command or a method.
-  func url(_ word: String, isFirst: Bool = false) throws(UsageError) -> String {
+  /// `isFirst` is whether the user may have meant a command or a method, and `next` is the word after the URL.
+  func url(_ word: String, isFirst: Bool = false, next: String? = nil) throws(UsageError) -> String {
     do {
       return try Address.absolute(word, base: base)
     } catch {
       guard isFirst else { throw error }
       let methods = Self.methods.map { $0.lowercased() }
       guard let guess = Suggestion.nearest(to: word, in: CommandName.allCases.map(\.rawValue) + methods) else {
-        throw error
+        let isMethod = next.map { (try? Address.absolute($0, base: base)) != nil } ?? false
+        guard isMethod, word.allSatisfy(\.isLetter) else { throw error }
+        let cure = "a method is in capitals, such as \(word.uppercased())"
+        throw UsageError("'\(word)' is neither a command nor a URL; \(cure)")
       }
       let meant = CommandName(rawValue: guess).map { "martlet \($0.rawValue)" } ?? guess.uppercased()
       throw UsageError("'\(word)' is neither a command nor a URL; did you mean \(meant)?")

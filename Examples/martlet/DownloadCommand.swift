@@ -17,7 +17,9 @@ struct DownloadCommand: Equatable, Sendable {
   init(_ words: [String], _ arguments: Arguments) throws(UsageError) {
     var urls: [String] = []
     for word in words { urls.append(try arguments.url(word)) }
-    guard let first = urls.first else { throw UsageError("'martlet download' needs a URL; see martlet help download") }
+    guard let first = urls.first else {
+      throw arguments.missingURL("'martlet download' needs a URL; see martlet help download")
+    }
     self.urls = urls
     template = try arguments.request([first], for: .download)
     if let method = template.method, method != "GET" {
@@ -120,8 +122,11 @@ struct DownloadCommand: Equatable, Sendable {
   ///
   /// - Returns: The exit code.
   static func complain(_ error: any Error, _ errors: Terminal) -> ExitCode {
-    errors.complain("\(error)")
-    guard let error = error as? HTTPError else { return .noResponse }
+    guard let error = error as? HTTPError else {
+      errors.complain("\(error)")
+      return .noResponse
+    }
+    errors.complain(RunRequest.text(of: error))
     if error.kind == .status, let status = error.status { return RunRequest.code(of: status) }
     return error.kind == .fileFailed && error.phase == nil ? .failure : RunRequest.code(of: error)
   }

@@ -15,7 +15,8 @@ enum Item: Equatable {
   /// `\` in the name, and an `@` at the beginning of the text. Otherwise the value is used unchanged.
   static func parse(_ word: String) throws(UsageError) -> Item {
     let lower = word.lowercased()
-    if lower.hasPrefix("http://") || lower.hasPrefix("https://") {
+    let isLocal = lower.hasPrefix("localhost:") || word.hasPrefix(":") && word != ":"
+    if lower.hasPrefix("http://") || lower.hasPrefix("https://") || isLocal && Address.isURL(word) {
       throw UsageError("'\(Address.shown(word))' is a second URL: give the method and one URL first, then the items")
     }
     if word.hasPrefix("{"), JSONScanner.problem(in: word) == nil {

@@ -16,12 +16,17 @@ struct UploadCommand: Equatable, Sendable {
       throw UsageError("'martlet upload' needs a file and a URL, not \(words.count) words; see martlet help upload")
     }
     file = words[0]
-    if Address.isURL(file), file.contains("://"), !Address.isURL(words[1]) {
+    if Self.isSurelyURL(file), !Self.isSurelyURL(words[1]) {
       throw UsageError("the URL is in the place of the file; write martlet upload FILE URL")
     }
     field = arguments.own["--field"]
     isGzipped = arguments.own["--gzip"] != nil
     template = try arguments.request([try arguments.url(words[1])], for: .upload)
+  }
+
+  /// Whether a word is a URL rather than the name of a file, which may contain a dot.
+  private static func isSurelyURL(_ word: String) -> Bool {
+    (word.contains("://") || word.hasPrefix(":")) && Address.isURL(word)
   }
 
   private var request: HTTPRequest {

@@ -40,6 +40,8 @@ import Testing
     ("httpss://a.test", "did you mean https://?"), ("ftp://a.test", "use http or https"),
     ("file:///etc/passwd", "use http or https"), ("://a.test", "write http:// or https://"),
     ("u:s3cret@host", "…@host"), ("", "the URL is empty"), ("a=@x.y", "the item 'a=…'"),
+    ("http//a.test/x", "write http://a.test/x"), ("::1:8080/x", "write http://[::1]:8080"),
+    ("fe80::1", "an IPv6 address without brackets"),
   ])
   func `refuses a word that is not a URL, names the cure, and shows no secret`(text: String, cure: String) {
     let error = #expect(throws: UsageError.self) { try Address.absolute(text) }
@@ -68,6 +70,8 @@ import Testing
     (["-X", "http://a.test"], "in the place of the method"),
     (["http://a.test", "Accept:", "text/html"], "write 'Accept:value' without a space"),
     (["--base", "/v1", "/users"], "--base '/v1' is a path"),
+    (["purge", ":8080/x"], "a method is in capitals, such as PURGE"), ([":80/a", ":80/b"], "':80/b' is a second URL"),
+    ([":80/a", "localhost:80/b"], "is a second URL"), (["purge", "a=b"], "'purge' is not a URL"),
   ])
   func `no word becomes a host by accident`(words: [String], message: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(words) }

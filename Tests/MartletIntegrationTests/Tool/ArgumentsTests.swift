@@ -78,6 +78,21 @@ import Testing
     #expect(command.content == .json([.init(name: "--body", value: .text("x"))]))
   }
 
+  @Test func `takes a hyphen, a number and an attached option name as a value`() throws {
+    #expect(try request("http://a.test", "-o", "-").output == "-")
+    #expect(try request("http://a.test", "--output=-v").output == "-v")
+    #expect(try request("http://a.test", "--body", "-v").content == .text("-v"))
+  }
+
+  @Test func `the error for a missing URL shows no secret`() {
+    for words in [["-u", "ada:3141"], ["-d", "pin:3141"], ["--body", "http://u:3141@a.test/"]] {
+      let error = #expect(throws: UsageError.self) { try Arguments.parse(words) }
+
+      #expect(error?.description.contains("URL is missing") == true, "\(error as Any)")
+      #expect(error?.description.contains("3141") == false, "\(error as Any)")
+    }
+  }
+
   @Test func `keeps repeated headers and query items`() throws {
     let command = try request("http://a.test", "A:1", "A:2", "q==1", "q==2")
 
@@ -165,6 +180,10 @@ import Testing
     (["http://a.test", "-o", ""], "-o"), (["http://a.test", "--form"], "--form needs data items"),
     (["http://a.test", "--form", "a==b"], "--form needs data items"), (["sse", "http://a.test", "-o", "f"], "-o"),
     (["http://a.test", "a=@"], "'a'"), (["http://a.test", "--form", "a:=@f"], "'a:='"),
+    (["http://a.test", "-m", "2s"], "a number of seconds"), (["-d", ":8080/x"], "':8080/x' is the value of '-d'"),
+    (["-d", "http://a.test/"], "'martlet download URL'"), (["-b", "a.test/x"], "--print b"),
+    (["download", "-c", ":80/x"], "the value of '-c'"), (["--body", "{}"], "the URL is missing; see"),
+    (["-c", "-d", "http://a.test"], "the option '-d' follows"), (["-o", "--form", "a=b"], "'--form' follows"),
   ])
   func `names the invalid argument`(arguments: [String], culprit: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(arguments) }

@@ -139,6 +139,7 @@ import Testing
     (["har", "shwo", "x"], "did you mean show?"), (["har"], "show or page"), (["har", "show"], "one file"),
     (["download"], "martlet help download"), (["upload", "file"], "martlet help upload"),
     (["upload", "http://a.test", "file"], "martlet upload FILE URL"), (["load"], "martlet help load"),
+    (["upload", ":8080/x", "a.txt"], "martlet upload FILE URL"),
   ])
   func `an incomplete or misspelled command names the cure`(words: [String], cure: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(words) }
