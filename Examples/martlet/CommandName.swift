@@ -44,7 +44,14 @@ struct CommandEntry: Sendable {
       examples: ["load :8080/ --count 5000 --arrivals 500 --adaptive"]),
     CommandEntry(
       name: .sse, summary: "print server-sent events as they arrive",
-      usage: ["sse [METHOD] URL [ITEM...] [OPTION...]"], takesURLs: true, examples: ["sse :8080/events"]),
+      usage: ["sse [METHOD] URL [ITEM...] [OPTION...]"], takesURLs: true,
+      notes: [
+        [
+          "When the stream ends, the command reconnects until the server responds with 204.",
+          "'martlet URL' prints one stream, and ends with that stream.",
+        ]
+      ],
+      examples: ["sse :8080/events"]),
     CommandEntry(
       name: .cache, summary: "list, count or remove the responses of a cache",
       usage: ["cache ls DIR", "cache stat DIR", "cache rm DIR URL...", "cache rm DIR --all"],
