@@ -17,6 +17,7 @@ extension Connecting {
     case "--cert": certificate = try Certificate(value)
     case "--cacert": roots = try Self.path(value, of: name)
     case "--key": key = try Self.path(value, of: name)
+    case "--limit-rate": rate = try Self.rate(value)
     case "--unix-socket": unixSocket = try Self.path(value, of: name)
     default:
       let (host, address) = try Self.override(value)
@@ -43,7 +44,7 @@ extension Connecting {
       (version == .http2PriorKnowledge ? "--http2-prior-knowledge" : "--http", version != nil),
       ("--proxy", proxy != nil), ("--no-proxy", isDirect), ("--cacert", roots != nil),
       ("--cert", certificate != nil), ("--insecure", isInsecure), ("--resolve", !addresses.isEmpty),
-      ("--unix-socket", unixSocket != nil),
+      ("--unix-socket", unixSocket != nil), ("--limit-rate", rate != nil),
     ]
     return asked.first { $0.isGiven }?.name
   }
@@ -55,6 +56,17 @@ extension Connecting {
     case "2": return .http2
     default: throw UsageError("--http needs 1.0, 1.1 or 2, not '\(value)'")
     }
+  }
+
+  /// Reads bytes per second, with curl's suffixes for KiB, MiB and GiB.
+  private static func rate(_ value: String) throws(UsageError) -> Int {
+    let factors: [Character: Double] = ["k": 0x1p10, "m": 0x1p20, "g": 0x1p30]
+    let factor = value.lowercased().last.flatMap { factors[$0] }
+    let rate = Double(factor == nil ? value : String(value.dropLast())).map { $0 * (factor ?? 1) }
+    guard let rate, (1024...1e12).contains(rate) else {
+      throw UsageError("--limit-rate needs at least 1024 bytes per second, such as 500k or 2M, not '\(value)'")
+    }
+    return Int(rate)
   }
 
   private static func path(_ value: String, of name: String) throws(UsageError) -> String {

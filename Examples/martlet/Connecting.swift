@@ -34,6 +34,8 @@ struct Connecting: Equatable, Sendable {
   var isInsecure = false
   var addresses: [String: [String]] = [:]
   var unixSocket: String?
+  /// The maximum bytes per second in each direction.
+  var rate: Int?
 
   /// Whether Martlet's own engine sends the requests, not the system's loader.
   var usesEngine: Bool {
@@ -61,6 +63,7 @@ struct Connecting: Equatable, Sendable {
     configuration.tls = tls
     configuration.resolve = addresses
     configuration.unixSocket = unixSocket
+    configuration.bandwidth = rate.map { .limit(down: $0, up: $0) }
   }
 
   private func proxySettings(_ environment: [String: String]) -> ProxySettings {

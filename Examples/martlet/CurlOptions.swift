@@ -39,7 +39,7 @@ enum CurlOptions {
   static let unmatched: Set = [
     "-4", "-6", "--ipv4", "--ipv6", "--interface", "--local-port", "--capath", "--crlfile", "--ciphers", "--ssl",
     "--tlsv1.0", "--tlsv1.1", "--tlsv1.2", "--tlsv1.3", "--tls-max", "--http3", "--http3-only", "--ntlm", "--negotiate",
-    "--aws-sigv4", "--limit-rate", "--max-filesize", "--path-as-is", "--create-dirs", "--stderr", "--chunked",
+    "--aws-sigv4", "--max-filesize", "--path-as-is", "--create-dirs", "--stderr", "--chunked",
     "--boundary", "--sorted", "--unsorted", "--style", "--format-options", "--response-charset", "--response-mime",
     "--next", "--parallel",
   ]

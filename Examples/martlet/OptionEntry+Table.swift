@@ -163,6 +163,8 @@ extension OptionEntry {
       "--unix-socket", value: .file("PATH"), .connection, "connect through a Unix socket", sending,
       conflicts: ["--proxy"]),
     OptionEntry(
+    OptionEntry(
+      "--limit-rate", value: .text("BYTES"), .connection, "limit the bytes per second, such as 500k", sending),
       "--transport", value: .choice("NAME", Connecting.Lane.allCases.map(\.rawValue)), .connection,
       "select the library's transport", sending),
   ]

@@ -104,7 +104,7 @@ import Testing
     let connecting = try request(
       "--transport=curl", "--http", "1.1", "a.test", "--proxy", "proxy.test:3128", "--cacert", "roots.pem", "--timing",
       "--cert", "me.pem", "--key=me.key", "--resolve", "a.test:127.0.0.1", "--resolve", "a.test:[::1]",
-      "--resolve", "b.test:81:127.0.0.2"
+      "--resolve", "b.test:81:127.0.0.2", "--limit-rate", "1.5k"
     ).connecting
 
     var expected = Connecting()
@@ -128,6 +128,7 @@ import Testing
     (#"a\:b\\c.pem:d"#, #"a:b\c.pem"#, "d", false), (#"a\b"#, #"a\b"#, nil, false),
   ])
   func `separates a certificate file from its password`(text: String, file: String, password: String?, isPKCS12: Bool)
+    expected.rate = 1536
     throws
   {
     let certificate = try request("a.test", "--cert", text).connecting.certificate
@@ -157,6 +158,8 @@ import Testing
   #if URLSession
     @Test(arguments: [["--http", "1.1"], ["--http2-prior-knowledge"], ["--no-proxy"], ["--insecure"]])
     func `names the option that the system's loader lacks`(option: [String]) {
+    (["--limit-rate", "1023"], "'1023'"), (["--limit-rate", "k"], "'k'"), (["--limit-rate", "nan"], "'nan'"),
+    (["--limit-rate", "1e99g"], "'1e99g'"), (["--limit-rate", "-5k"], "such as 500k"),
       let error = #expect(throws: UsageError.self) {
         try Arguments.parse(["http://a.test", "--transport", "system"] + option)
       }

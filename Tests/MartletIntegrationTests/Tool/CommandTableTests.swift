@@ -31,6 +31,7 @@ import Testing
     case "--http": "2"
     case "--transport": "curl"
     case "--json": "{}"
+    case "--limit-rate": "1k"
     default: "1"
     }
   }
