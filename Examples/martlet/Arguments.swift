@@ -111,6 +111,7 @@ struct Arguments {
     case "--timeout": command.timeout = try Self.seconds(value, of: spelling)
     case "--connect-timeout": command.connectTimeout = try Self.seconds(value, of: spelling)
     case "--retry": command.retries = try Self.count(value, of: name, in: 0...1000)
+    case "--max-redirects": command.maximumRedirects = try Self.count(value, of: spelling, in: 0...1000)
     case "--cache": command.cache = try path(value, of: spelling)
     case "--har": command.har = try path(value, of: spelling)
     case "--output": command.output = try path(value, of: spelling)

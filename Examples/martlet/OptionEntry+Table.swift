@@ -73,7 +73,11 @@ extension OptionEntry {
     OptionEntry(
       "--session-read-only", value: .text("NAME"), .content, "reuse a session without changes", [.request],
       conflicts: ["--session", "--cookie-jar", "--credentials", "--no-cookies"]),
-    OptionEntry("--no-follow", .content, "show redirects instead of following them", sending),
+    OptionEntry(
+      "--no-follow", .content, "show redirects instead of following them", sending, conflicts: ["--max-redirects"]),
+    OptionEntry(
+      "--max-redirects", also: ["--max-redirs"], value: .text("N"), .content, "follow up to N redirects, 10 by default",
+      sending, conflicts: ["--no-follow"]),
   ]
 
   static let ofOutput: [OptionEntry] = [

@@ -65,6 +65,8 @@ struct RequestCommand: Equatable, Sendable {
   var connectTimeout: Duration?
   var retries = 0
   var followsRedirects = true
+  /// The maximum number of redirects; `nil` means the library's default.
+  var maximumRedirects: Int?
   var isVerbose = false
   /// Whether decisions about the request are explained on standard error.
   var explains = false
@@ -110,6 +112,7 @@ struct RequestCommand: Equatable, Sendable {
     if retries > 0, !isOffline { options = options.retry(.backoff(attempts: retries + 1)) }
     if explains { options = options.explains() }
     if !followsRedirects { options = options.redirects(.off) }
+    if let maximumRedirects { options = options.redirects(.follow(upTo: maximumRedirects)) }
     if let version = connecting.version { options = options.httpVersion(version) }
     return options
   }

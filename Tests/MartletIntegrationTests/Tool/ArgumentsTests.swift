@@ -78,6 +78,19 @@ import Testing
     #expect(command.content == .json([.init(name: "--body", value: .text("x"))]))
   }
 
+  @Test func `reads the maximum number of redirects`() throws {
+    #expect(try request("http://a.test", "--max-redirects", "3").options.redirects?.maximumHops == 3)
+    #expect(try request("http://a.test", "--max-redirs=0").maximumRedirects == 0)
+    #expect(throws: UsageError.self) { try request("http://a.test", "--max-redirects", "-1") }
+  }
+
+  @Test func `the item @FILE is the body`() throws {
+    #expect(try request("http://a.test", "@in.json", "X:1").content == .file("in.json"))
+    #expect(try request("http://a.test", "@in.json").request.method == .post)
+    #expect(try request("put", "http://a.test", "@-").content == .input)
+    #expect(try request("http://a.test", #"\@a=1"#).content == .json([.init(name: "@a", value: .text("1"))]))
+  }
+
   @Test func `takes a hyphen, a number and an attached option name as a value`() throws {
     #expect(try request("http://a.test", "-o", "-").output == "-")
     #expect(try request("http://a.test", "--output=-v").output == "-v")
