@@ -232,11 +232,15 @@ struct Arguments {
     command.url = try self.url(url, isFirst: name == nil && !hasMethod, next: items.first)
     var fields: [RequestCommand.Field] = []
     var parts: [Part] = []
+    var file: String?
     for item in items {
       switch try Item.parse(item) {
       case .query(let name, let value): command.query.append(name, value)
       case .header(let name, let value): command.headers.append(value, for: name)
       case .file(let part): parts.append(part)
+      case .body(let path):
+        if let file { throw UsageError("'@\(file)' and '@\(path)' are two bodies; leave one out") }
+        file = path
       case .field(let field):
         fields.append(field)
         switch field.value {
@@ -246,7 +250,7 @@ struct Arguments {
         }
       }
     }
-    command.content = try content(fields, self.parts + parts)
+    command.content = try content(fields, self.parts + parts, file: file)
     if isJSON, !command.headers.contains("Accept") { command.headers["Accept"] = "application/json" }
     var added: [HTTPHeaders.Element] = []
     for field in defaultHeaders where !command.headers.contains(field.name) { added.append(field) }
@@ -296,12 +300,14 @@ struct Arguments {
 
   /// Returns the content to send.
   ///
-  /// `parts` includes the fields, for a form that also contains files.
+  /// `parts` includes the fields, for a form that also contains files. `file` is the file of the item `@FILE`.
   private func content(
-    _ fields: [RequestCommand.Field], _ parts: [Part]
+    _ fields: [RequestCommand.Field], _ parts: [Part], file: String?
   ) throws(UsageError) -> RequestCommand.Content {
+    if let file, body != nil { throw UsageError("--body and the item '@\(file)' exclude each other") }
+    let body = file.map { Self.content("@\($0)") } ?? body
     if body != nil || !data.isEmpty {
-      let option = body != nil ? "--body" : isJSON ? "--json" : "-d"
+      let option = file.map { "the item '@\($0)'" } ?? (body != nil ? "--body" : isJSON ? "--json" : "-d")
       if let name = fields.first?.name ?? parts.first?.name {
         throw UsageError("\(option) and the data item '\(name)' exclude each other")
       }
@@ -309,7 +315,7 @@ struct Arguments {
         let other = formOption ?? "--multipart"
         throw UsageError("\(option) and \(other) exclude each other\(formHint)")
       }
-      if body != nil && !data.isEmpty { throw UsageError("--body and -d exclude each other") }
+      if body != nil && !data.isEmpty { throw UsageError("\(option) and -d exclude each other") }
       return body ?? .posted(data, isJSON: isJSON)
     }
     let hasFiles = isMultipart || parts.contains { if case .file = $0.value { true } else { false } }

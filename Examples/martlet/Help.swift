@@ -92,6 +92,7 @@ extension Help {
     "  name=@FILE              field with the text of a file",
     "  name:=@FILE             field with the JSON of a file",
     "  name@FILE               file of a multipart form",
+    "  @FILE                   file as the whole body",
     "  A backslash escapes : = ; @ [ ] in a name.",
   ]
 

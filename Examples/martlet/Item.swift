@@ -8,6 +8,8 @@ enum Item: Equatable {
   case field(RequestCommand.Field)
   /// `name@file`.
   case file(Part)
+  /// `@file`: the whole body.
+  case body(String)
 
   /// Reads a word.
   ///
@@ -46,6 +48,10 @@ enum Item: Equatable {
   }
 
   private static func item(named name: String, _ rest: Substring, _ word: String) throws(UsageError) -> Item {
+    if name.isEmpty, rest.hasPrefix("@") {
+      if rest.count == 1 { throw UsageError("the item '@' needs the name of a file") }
+      return .body(String(rest.dropFirst()))
+    }
     if name.isEmpty { throw UsageError("'\(word)' has no name before its separator; write name=text without spaces") }
     if rest.hasPrefix("=@") || rest.hasPrefix(":=@") { return .field(try field(named: name, rest)) }
     if rest.hasPrefix(":=") { return .field(.init(name: name, value: .json(try json(rest.dropFirst(2), name)))) }

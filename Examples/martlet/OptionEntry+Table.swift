@@ -164,11 +164,11 @@ extension OptionEntry {
     OptionEntry(
       "--resolve", value: .text("HOST:ADDRESS"), .connection, "set the address of a host", sending),
     OptionEntry(
+      "--limit-rate", value: .text("BYTES"), .connection, "limit the bytes per second, such as 500k", sending),
+    OptionEntry(
       "--unix-socket", value: .file("PATH"), .connection, "connect through a Unix socket", sending,
       conflicts: ["--proxy"]),
     OptionEntry(
-    OptionEntry(
-      "--limit-rate", value: .text("BYTES"), .connection, "limit the bytes per second, such as 500k", sending),
       "--transport", value: .choice("NAME", Connecting.Lane.allCases.map(\.rawValue)), .connection,
       "select the library's transport", sending),
   ]

@@ -128,6 +128,7 @@ import Testing
     expected.certificate = .init(file: "me.pem")
     expected.key = "me.key"
     expected.addresses = ["a.test": ["127.0.0.1", "[::1]"], "b.test:81": ["127.0.0.2"]]
+    expected.rate = 1536
     #expect(connecting == expected)
     let other = try request("a.test", "--no-proxy", "--insecure", "--unix-socket", "/run/s", "--timing")
     #expect(other.connecting.isDirect && other.connecting.isInsecure && other.connecting.unixSocket == "/run/s")
@@ -141,7 +142,6 @@ import Testing
     (#"a\:b\\c.pem:d"#, #"a:b\c.pem"#, "d", false), (#"a\b"#, #"a\b"#, nil, false),
   ])
   func `separates a certificate file from its password`(text: String, file: String, password: String?, isPKCS12: Bool)
-    expected.rate = 1536
     throws
   {
     let certificate = try request("a.test", "--cert", text).connecting.certificate
@@ -158,6 +158,8 @@ import Testing
     (["--resolve", "a.test:"], "'a.test:'"), (["--resolve", "a.test:0:1.2.3.4"], ":0:"),
     (["--resolve", "a.test:65536:1.2.3.4"], ":65536:"), (["--resolve", "a.test:x:1.2.3.4"], ":x:"),
     (["--resolve", "a.test:80:::1"], ":::1"), (["--resolve", "a.test[::1]"], "[::1]"), (["--resolve", "]"], "']'"),
+    (["--limit-rate", "1023"], "'1023'"), (["--limit-rate", "k"], "'k'"), (["--limit-rate", "nan"], "'nan'"),
+    (["--limit-rate", "1e99g"], "'1e99g'"), (["--limit-rate", "-5k"], "such as 500k"),
     (["--insecure=1"], "--insecure"), (["--insecure", "--cacert", "c"], "--cacert"),
     (["--proxy", "p", "--no-proxy"], "--no-proxy"), (["--proxy", "p", "--unix-socket", "s"], "--unix-socket"),
   ])
@@ -171,8 +173,6 @@ import Testing
   #if URLSession
     @Test(arguments: [["--http", "1.1"], ["--http2-prior-knowledge"], ["--no-proxy"], ["--insecure"]])
     func `names the option that the system's loader lacks`(option: [String]) {
-    (["--limit-rate", "1023"], "'1023'"), (["--limit-rate", "k"], "'k'"), (["--limit-rate", "nan"], "'nan'"),
-    (["--limit-rate", "1e99g"], "'1e99g'"), (["--limit-rate", "-5k"], "such as 500k"),
       let error = #expect(throws: UsageError.self) {
         try Arguments.parse(["http://a.test", "--transport", "system"] + option)
       }
@@ -196,6 +196,10 @@ import Testing
     (["http://a.test", "-o", ""], "-o"), (["http://a.test", "--form"], "--form needs data items"),
     (["http://a.test", "--form", "a==b"], "--form needs data items"), (["sse", "http://a.test", "-o", "f"], "-o"),
     (["http://a.test", "a=@"], "'a'"), (["http://a.test", "--form", "a:=@f"], "'a:='"),
+    (["http://a.test", "@"], "needs the name of a file"), (["http://a.test", "@a", "@b"], "two bodies"),
+    (["http://a.test", "@a", "b=c"], "the item '@a' and the data item 'b'"),
+    (["http://a.test", "@a", "--body", "b"], "--body and the item '@a'"),
+    (["http://a.test", "@a", "-d", "b"], "the item '@a' and -d"), (["http://a.test", "@a", "--form"], "--form"),
     (["http://a.test", "-m", "2s"], "a number of seconds"), (["-d", ":8080/x"], "':8080/x' is the value of '-d'"),
     (["-d", "http://a.test/"], "'martlet download URL'"), (["-b", "a.test/x"], "--print b"),
     (["download", "-c", ":80/x"], "the value of '-c'"), (["--body", "{}"], "the URL is missing; see"),
