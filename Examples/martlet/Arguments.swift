@@ -159,6 +159,7 @@ struct Arguments {
     case "--include": command.includesHead = true
     case "--timing": command.showsTiming = true
     case "--offline": command.isOffline = true
+    case "--curl": (command.isOffline, command.printsCurl) = (true, true)
     case "--no-proxy": command.connecting.isDirect = true
     case "--http1.0", "--http1.1", "--http2": try command.connecting.read("--http", String(name.dropFirst(6)))
     case "--http2-prior-knowledge": command.connecting.version = .http2PriorKnowledge

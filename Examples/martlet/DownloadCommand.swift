@@ -105,7 +105,7 @@ struct DownloadCommand: Equatable, Sendable {
   /// Creates a client with the settings of the command line.
   static func client(_ template: RequestCommand) async throws -> HTTPClient {
     var configuration = HTTPClient.Configuration()
-    configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+    configuration.userAgent = RunRequest.userAgent
     configuration.cache = template.cache.map { .disk(URL(filePath: $0)) } ?? .off
     template.connecting.apply(to: &configuration)
     try await template.identity.apply(to: &configuration, url: template.url)

@@ -93,6 +93,9 @@ extension OptionEntry {
       "--offline", .output, "print the request and send nothing", [.request],
       conflicts: ["--output", "--write-out", "--timing", "--har", "--include"], isConfigurable: false),
     OptionEntry(
+      "--curl", .output, "print a curl command and send nothing", [.request],
+      conflicts: ["--print", "--output", "--write-out", "--timing", "--har", "--include"], isConfigurable: false),
+    OptionEntry(
       "--write-out", short: "w", value: .file("FORMAT"), .output, "print a line about the transfer, as in curl",
       [.request]),
     OptionEntry("--timing", .output, "show the phases of the request", [.request]),

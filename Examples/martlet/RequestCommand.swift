@@ -81,6 +81,8 @@ struct RequestCommand: Equatable, Sendable {
   var shownParts: ShownParts?
   /// Whether the request is printed and not sent.
   var isOffline = false
+  /// Whether the request is printed as a curl command.
+  var printsCurl = false
   var writeOut: WriteOut?
   /// The name of the session.
   var session: String?

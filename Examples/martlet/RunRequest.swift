@@ -6,6 +6,7 @@ import MartletHAR
 struct RunRequest: Sendable {
   /// The maximum number of bytes kept in memory to be shown on a terminal.
   private static let maximumShownBytes = 100 << 20
+  static let userAgent = "martlet/\(HTTPClient.Configuration.version)"
 
   let command: RequestCommand
   let output: Terminal
@@ -18,7 +19,7 @@ struct RunRequest: Sendable {
 
   init(command: RequestCommand, output: Terminal, errors: Terminal, file: OutputFile?) {
     (self.command, self.output, self.errors, self.file) = (command, output, errors, file)
-    keeper = RequestKeeper(isOffline: command.isOffline, hasEngine: command.connecting.usesEngine)
+    keeper = RequestKeeper(isOffline: command.isOffline)
     values = Kept(WriteOut.Values(of: command))
   }
 
@@ -65,7 +66,7 @@ struct RunRequest: Sendable {
     let (command, opened) = try withSession()
     var session = opened
     var configuration = HTTPClient.Configuration()
-    configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+    configuration.userAgent = Self.userAgent
     configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off
     command.connecting.apply(to: &configuration)
     try await command.identity.apply(to: &configuration, url: command.url)
@@ -150,11 +151,15 @@ struct RunRequest: Sendable {
   }
 
   /// Prints the last request, with secrets masked, if the user wants it.
-  private func showRequest() throws(WriteError) {
+  private func showRequest() throws {
     guard keepsRequest, let request = keeper.last.value else { return }
+    if command.printsCurl {
+      try output.write(try CurlLine(command: command).text(of: request) + "\n")
+      return
+    }
     let printer = Printer(palette: output.palette, isForTerminal: output.isTerminal)
     let parts = command.shownParts ?? .request
-    let text = parts.text(of: request, printer)
+    let text = parts.text(of: Trace.asSent(request, hasEngine: command.connecting.usesEngine), printer)
     try output.write(text + (text.isEmpty || command.isOffline ? "" : "\n"))
   }
 

@@ -10,7 +10,7 @@ struct SSECommand: Equatable, Sendable {
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     do {
       var configuration = HTTPClient.Configuration()
-      configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+      configuration.userAgent = RunRequest.userAgent
       command.connecting.apply(to: &configuration)
       try await command.identity.apply(to: &configuration, url: command.url)
       if command.isVerbose {

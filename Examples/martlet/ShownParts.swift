@@ -46,21 +46,18 @@ final class Kept<Value: Sendable>: Sendable {
   func change(_ body: (inout Value) -> Void) { state.withLock { body(&$0) } }
 }
 
-/// Keeps the last request as it is sent; with ``isOffline``, prevents sending it.
+/// Keeps the last request, without the engine's own field; with ``isOffline``, prevents sending the request.
 struct RequestKeeper: Middleware {
   /// The error that replaces the response of a request that is not sent.
   struct NotSent: Error {}
 
   var isOffline = false
-  /// Whether Martlet's own engine sends the request and adds its own field.
-  var hasEngine = true
   let last = Kept<HTTPRequest?>(nil)
 
   func intercept(
     _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
   ) async throws -> StreamedResponse {
-    let sent = Trace.asSent(request, hasEngine: hasEngine)
-    last.change { $0 = sent }
+    last.change { $0 = request }
     if isOffline { throw NotSent() }
     return try await next(request)
   }

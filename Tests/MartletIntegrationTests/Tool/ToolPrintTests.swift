@@ -22,6 +22,35 @@ import Testing
     #expect(!printed.text.contains("s3cret") && server.connectionCount == 0)
   }
 
+  @Test func `--curl prints a curl command with secrets masked, and sends nothing`() async throws {
+    let server = try MockServer(.ok("hello"))
+    let url = server.url("/users?a=1")
+
+    let json = try await ToolProcess.martlet(
+      "PUT", url, "name=it's", "X-One:1", "Authorization:Bearer s3cret", "-m", "2.5", "--retry", "3", "--curl")
+    let plain = try await ToolProcess.martlet(
+      url, "--curl", "--no-follow", "-u", "ada:s3cret", "-k", "--resolve", "a.test:127.0.0.1", "--http1.1")
+    let folder = try TemporaryFolder()
+    try folder.write("1,2", to: "in.csv")
+    let path = folder.path("in.csv")
+    let form = try await ToolProcess.martlet(url, "a=b c", "f@\(path);type=text/csv", "-b", "s=s3cret", "--curl")
+
+    #expect(
+      json.text.hasPrefix("curl --request PUT --header 'X-One: 1' --header 'Authorization: ***' ")
+        && json.text.contains(" --header 'Content-Type: application/json' --data-raw '{")
+        && json.text.contains("it'\\''s")
+        && json.text.hasSuffix(" '\(url)' --compressed --location --max-time 2.5 --retry 3\n"), "\(json.text)")
+    #expect(
+      plain.text == "curl '\(url)' --compressed --anyauth --user ada --http1.1 --insecure "
+        + "--resolve a.test:\(server.port):127.0.0.1\n", "\(plain.text)")
+    #expect(
+      form.text.hasSuffix(" --compressed --location --form-string 'a=b c' --form 'f=@\(path);type=text/csv'\n"),
+      "\(form.text)")
+    #expect(form.text.hasPrefix("curl --request POST --header 'Cookie: ") && !form.text.contains("Content-Type"))
+    #expect([json, plain, form].map(\.status) == [0, 0, 0] && server.connectionCount == 0)
+    #expect(!(json.text + plain.text + form.text).contains("s3cret"))
+  }
+
   @Test func `--print selects the parts`() async throws {
     let server = try MockServer(.ok("hello", headers: ["X-One": "1"]))
     let url = server.url("/x")
