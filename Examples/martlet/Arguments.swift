@@ -129,6 +129,12 @@ struct Arguments {
       command.session = try path(value, of: spelling)
       command.isSessionReadOnly = name == "--session-read-only"
     case "--print": command.shownParts = try ShownParts(value)
+    case "--pretty":
+      guard let pretty = Pretty(rawValue: value) else {
+        let names = Pretty.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError("--pretty needs one of \(names), not '\(value)'")
+      }
+      command.pretty = pretty
     case "--write-out":
       // A later option replaces an earlier one.
       command.writeOutFile = value.hasPrefix("@") ? try path(String(value.dropFirst()), of: spelling) : nil

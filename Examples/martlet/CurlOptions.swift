@@ -23,7 +23,7 @@ enum CurlOptions {
     "--raw": "--body TEXT", "--auth-type": "--basic, --digest or --bearer", "-B": "--print b",
     "--verify": "--insecure, or --cacert FILE", "--no-verify": "--insecure, or --cacert FILE",
     "--pass": "--cert FILE:PASSWORD", "--download": "'martlet download URL'",
-    "--pretty": "NO_COLOR=1 for a terminal without colors",
+    "--no-color": "NO_COLOR=1, or --pretty format", "--color": "--pretty all", "--colors": "--pretty all",
     "--quiet": "-o /dev/null", "-q": "--no-config, or -o /dev/null", "--dry-run": "--offline",
     "--default-scheme": "a URL with http:// or https://", "--manual": "'martlet manual'", "--man": "'martlet manual'",
     "--retry-delay": retrying, "--retry-max-time": retrying, "--retry-all-errors": retrying,

@@ -90,6 +90,9 @@ extension OptionEntry {
       "--print", short: "p", value: .text("WHAT"), .output, "print only these parts: any of H, B, h, b, m", [.request],
       conflicts: ["--include"]),
     OptionEntry(
+      "--pretty", value: .choice("HOW", Pretty.allCases.map(\.rawValue)), .output,
+      "set colors and indentation of the result", [.request]),
+    OptionEntry(
       "--offline", .output, "print the request and send nothing", [.request],
       conflicts: ["--output", "--write-out", "--timing", "--har", "--include"], isConfigurable: false),
     OptionEntry(

@@ -7,6 +7,8 @@ struct Printer: Sendable {
   var palette = Palette.plain
   /// Whether the output is a terminal, so control characters from a server are escaped.
   var isForTerminal = true
+  /// Whether JSON is indented.
+  var isFormatted = true
 
   /// The maximum length of a request body that is shown.
   private static let maximumShownBytes = 64 << 10
@@ -78,8 +80,14 @@ struct Printer: Sendable {
       let kind = type.map { "of \($0.essence)" } ?? "of an unknown type"
       return palette.paint("(\(response.body.count) bytes \(kind), not shown: use -o file or a pipe)", .notice) + "\n"
     }
-    if type?.isJSON ?? true, let indented = JSONFormatter(palette: palette).format(text) { return indented + "\n" }
+    let isJSON = isFormatted && type?.isJSON ?? true
+    if isJSON, let indented = JSONFormatter(palette: palette).format(text) { return indented + "\n" }
     return Visible.text(text) + (text.hasSuffix("\n") ? "" : "\n")
+  }
+
+  /// Whether the body of a response is text.
+  static func isText(_ data: Data, of response: StreamedResponse) -> Bool {
+    text(of: HTTPResponse(status: response.status, headers: response.headers, body: data)) != nil
   }
 
   /// The text of a body, or `nil` if it is binary.

@@ -79,6 +79,8 @@ struct RequestCommand: Equatable, Sendable {
   var showsTiming = false
   /// The parts of `--print`; `nil` means the usual ones.
   var shownParts: ShownParts?
+  /// The look of the result; `nil` depends on the output.
+  var pretty: Pretty?
   /// Whether the request is printed and not sent.
   var isOffline = false
   /// Whether the request is printed as a curl command.

@@ -89,7 +89,7 @@ struct RunRequest: Sendable {
         let total = ContinuousClock.now - start
         values.change { $0.add(response, received: received, total: total) }
         if command.explains { explain(response.explanation) }
-        if command.shownParts?.timing == true { try output.write(timing(of: response, total, output.palette)) }
+        if command.shownParts?.timing == true { try output.write(timing(of: response, total, palette)) }
         if command.showsTiming { try? errors.write(timing(of: response, total, errors.palette)) }
         return Self.code(of: response.status)
       }
@@ -145,6 +145,13 @@ struct RunRequest: Sendable {
 
   // MARK: Output
 
+  private var palette: Palette { command.pretty?.palette ?? output.palette }
+
+  private var printer: Printer {
+    let isFormatted = command.pretty.map { $0 != .none } ?? output.isTerminal
+    return Printer(palette: palette, isForTerminal: output.isTerminal, isFormatted: isFormatted)
+  }
+
   /// Whether the request is kept as it is sent, to be printed.
   private var keepsRequest: Bool {
     command.isOffline || command.shownParts?.requestHead == true || command.shownParts?.requestBody == true
@@ -157,7 +164,6 @@ struct RunRequest: Sendable {
       try output.write(try CurlLine(command: command).text(of: request) + "\n")
       return
     }
-    let printer = Printer(palette: output.palette, isForTerminal: output.isTerminal)
     let parts = command.shownParts ?? .request
     let text = parts.text(of: Trace.asSent(request, hasEngine: command.connecting.usesEngine), printer)
     try output.write(text + (text.isEmpty || command.isOffline ? "" : "\n"))
@@ -171,7 +177,6 @@ struct RunRequest: Sendable {
       errors.complain("cache: \(explanation)")
     }
     if showsHead {
-      let printer = Printer(palette: output.palette, isForTerminal: output.isTerminal)
       try output.write(printer.head(of: response) + "\n")
     }
     var received = 0
@@ -184,16 +189,18 @@ struct RunRequest: Sendable {
       try file.finish()
     } else if command.shownParts?.responseBody == false {
       for try await chunk in response.body { received += chunk.count }
-    } else if output.isTerminal, JSONLines.types.contains(response.contentType?.essence ?? "") {
-      var lines = JSONLines(palette: output.palette)
+    } else if printer.isFormatted, JSONLines.types.contains(response.contentType?.essence ?? "") {
+      var lines = JSONLines(palette: palette)
       for try await chunk in response.body {
         try output.write(lines.add(chunk))
         received += chunk.count
       }
       try output.write(lines.finish())
-    } else if output.isTerminal {
+    } else if output.isTerminal || printer.isFormatted {
       let data = try await response.body.collect(upTo: Self.maximumShownBytes)
-      try output.write(Printer(palette: output.palette).body(data, of: response))
+      // A pipe gets binary content unchanged.
+      let isShown = output.isTerminal || Printer.isText(data, of: response)
+      try output.write(isShown ? Data(printer.body(data, of: response).utf8) : data)
       received = data.count
     } else {
       for try await chunk in response.body {

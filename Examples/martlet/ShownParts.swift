@@ -35,6 +35,18 @@ struct ShownParts: Equatable, Sendable {
   }
 }
 
+/// The look of `--pretty`, which does not depend on whether the output is a terminal.
+enum Pretty: String, CaseIterable, Sendable {
+  /// Colors and indented JSON.
+  case all
+  /// Indented JSON.
+  case format
+  /// The text of the body unchanged.
+  case none
+
+  var palette: Palette { self == .all ? .colored : .plain }
+}
+
 /// A value that several tasks share.
 final class Kept<Value: Sendable>: Sendable {
   private let state: Locked<Value>

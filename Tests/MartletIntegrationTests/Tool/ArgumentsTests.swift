@@ -196,6 +196,7 @@ import Testing
     (["http://a.test", "-o", ""], "-o"), (["http://a.test", "--form"], "--form needs data items"),
     (["http://a.test", "--form", "a==b"], "--form needs data items"), (["sse", "http://a.test", "-o", "f"], "-o"),
     (["http://a.test", "a=@"], "'a'"), (["http://a.test", "--form", "a:=@f"], "'a:='"),
+    (["http://a.test", "--pretty", "colors"], "one of all, format, none, not 'colors'"),
     (["http://a.test", "@"], "needs the name of a file"), (["http://a.test", "@a", "@b"], "two bodies"),
     (["http://a.test", "@a", "b=c"], "the item '@a' and the data item 'b'"),
     (["http://a.test", "@a", "--body", "b"], "--body and the item '@a'"),

@@ -24,6 +24,7 @@ import Testing
     case "--header": "A: b"
     case "--cookie", "-F", "--form-string": "a=b"
     case "--print": "h"
+    case "--pretty": "all"
     case "--resolve": "a.test:127.0.0.1"
     case "--cert": "me.p12"
     case "--key": "me.key"

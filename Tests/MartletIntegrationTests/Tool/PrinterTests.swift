@@ -53,6 +53,15 @@ import Testing
     #expect(body("{\"a\":1", "application/json") == "{\"a\":1\n")
   }
 
+  @Test func `leaves JSON unchanged without formatting, and escapes control characters`() {
+    let printer = Printer(isFormatted: false)
+    let data = Data("{\"a\":1,\"b\":\"\u{1B}\"}".utf8)
+
+    #expect(printer.body(data, of: response("application/json")) == "{\"a\":1,\"b\":\"\\u{1b}\"}\n")
+    #expect(Printer.isText(data, of: response("application/json")))
+    #expect(!Printer.isText(Data([0x89, 0x50, 0, 1]), of: response("image/png")))
+  }
+
   @Test func `keeps line breaks and escapes control characters in the body`() {
     #expect(body("a\r\n\tb\n", "text/plain") == "a\r\n\tb\n")
     #expect(body("ok\rno \u{1B}[31m\u{8}\u{9B}1m", "text/plain") == "ok\\u{d}no \\u{1b}[31m\\u{8}\\u{9b}1m\n")

@@ -69,6 +69,23 @@ import Testing
     #expect([all, head, request, timing, nothing].map(\.status) == [0, 0, 0, 0, 0])
   }
 
+  @Test func `--pretty formats the result in a pipe, and leaves binary content unchanged`() async throws {
+    let server = try MockServer { request in
+      request.path == "/binary"
+        ? .ok("\u{0}\u{1}", headers: ["Content-Type": "image/png"])
+        : .ok("{\"a\":1}", headers: ["Content-Type": "application/json"])
+    }
+
+    let all = try await ToolProcess.martlet(server.url("/"), "--pretty", "all")
+    let format = try await ToolProcess.martlet(server.url("/"), "--pretty=format", "-i")
+    let none = try await ToolProcess.martlet(server.url("/"), "--pretty=none")
+    let binary = try await ToolProcess.martlet(server.url("/binary"), "--pretty=all")
+
+    #expect(all.text == "{\n  \u{1B}[34;1m\"a\"\u{1B}[0m: \u{1B}[35m1\u{1B}[0m\n}\n", "\(all.text)")
+    #expect(format.text.hasPrefix("HTTP/1.1 200 OK\n") && format.text.hasSuffix("\n\n{\n  \"a\": 1\n}\n"))
+    #expect(none.text == "{\"a\":1}" && binary.output == Data([0, 1]))
+  }
+
   @Test func `--write-out prints the variables after the body`() async throws {
     let server = try MockServer { $0.path == "/old" ? .redirect(to: "/new") : .status(404, body: "hello") }
     let folder = try TemporaryFolder()
