@@ -75,12 +75,12 @@ struct RequestKeeper: Middleware {
   }
 }
 
-/// Splits a body of JSON Lines, and formats each line as it arrives.
+/// Splits a body of JSON Lines or events, and formats each line of JSON as it arrives.
 struct JSONLines {
-  /// The media types of JSON Lines.
+  /// The media types of JSON Lines and event streams, which may never end.
   static let types: Set = [
     "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines",
-    "application/x-jsonlines",
+    "application/x-jsonlines", "text/event-stream",
   ]
 
   var palette = Palette.plain
@@ -106,7 +106,7 @@ struct JSONLines {
   }
 
   private func shown(_ line: Data) -> String {
-    let text = String(decoding: line, as: UTF8.self)
+    let text = String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
     return JSONFormatter(palette: palette).format(text) ?? Visible.text(text)
   }
 }

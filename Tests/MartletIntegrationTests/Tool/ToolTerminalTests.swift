@@ -52,6 +52,16 @@
       #expect(try await !shown(server.url("/"), environment: ["TERM": "dumb"]).contains("\u{1B}"))
     }
 
+    @Test func `prints an event stream as it arrives`() async throws {
+      let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+      let server = try MockServer(.steps([.text(head + "id: 1\ndata: {\"a\":1}\n\n"), .hang]))
+      defer { server.stop() }
+
+      let text = try await shown(server.url("/"), "-m", "1", environment: ["NO_COLOR": "1"])
+
+      #expect(text.contains("\n\nid: 1\ndata: {\"a\":1}\n\n"), "\(text)")
+    }
+
     @Test func `prints a note instead of binary data`() async throws {
       let server = try MockServer(.data(Data([0, 1, 2]), headers: ["Content-Type": "image/png"]))
 
