@@ -16,7 +16,7 @@ struct BodyMemory: ~Copyable, Sendable {
   /// The minimum size; below it, the heap is faster.
   static let minimumSize = 128 << 10
   /// The maximum size for an announced length, which is only a promise.
-  static let maximumReservation = 16 << 20
+  static let maximumReservation = 4 << 20
 
   private var pages = Pages()
   private(set) var count = 0
