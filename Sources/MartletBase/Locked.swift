@@ -24,7 +24,9 @@ public struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   ) throws(Failure) -> sending Result {
     handle.lock()
     defer { handle.unlock() }
-    return try body(&cell._address.pointee)
+    // In one expression, the sanitizer would take this for an access to the lock as well.
+    let address = cell._address
+    return try body(&address.pointee)
   }
 
   /// Runs a closure with exclusive access, unless the lock is taken.
@@ -33,7 +35,8 @@ public struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   ) throws(Failure) -> sending Result? {
     guard handle.tryLock() else { return nil }
     defer { handle.unlock() }
-    return try body(&cell._address.pointee)
+    let address = cell._address
+    return try body(&address.pointee)
   }
 }
 
