@@ -19,6 +19,8 @@
 
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane, count = count as Int, port = server.port as Int] in
+        // Otherwise each additional thread of Dispatch has its own heap, which looks like a leak.
+        ProcessFacts.limitArenas()
         let client = lane.client {
           $0.redirects = .follow
           $0.maximumConnectionsPerHost = 8
