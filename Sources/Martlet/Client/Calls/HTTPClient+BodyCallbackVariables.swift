@@ -2,6 +2,7 @@
 extension HTTPClient {
   /// Starts a `POST` request with a variable as its target.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func post(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -17,6 +18,7 @@ extension HTTPClient {
 
   /// Starts a `POST` request with dictionaries.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func post(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -33,6 +35,7 @@ extension HTTPClient {
 
   /// Starts a `POST` request with a variable as its target and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func post<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -48,6 +51,7 @@ extension HTTPClient {
 
   /// Starts a `POST` request with dictionaries and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func post<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -64,6 +68,7 @@ extension HTTPClient {
 
   /// Starts a `POST` request with a variable as its target and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func post<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -79,6 +84,7 @@ extension HTTPClient {
 
   /// Starts a `POST` request with dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func post<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -95,6 +101,7 @@ extension HTTPClient {
 
   /// Starts a `PUT` request with a variable as its target.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func put(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -110,6 +117,7 @@ extension HTTPClient {
 
   /// Starts a `PUT` request with dictionaries.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func put(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -126,6 +134,7 @@ extension HTTPClient {
 
   /// Starts a `PUT` request with a variable as its target and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func put<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -141,6 +150,7 @@ extension HTTPClient {
 
   /// Starts a `PUT` request with dictionaries and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func put<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -157,6 +167,7 @@ extension HTTPClient {
 
   /// Starts a `PUT` request with a variable as its target and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func put<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -172,6 +183,7 @@ extension HTTPClient {
 
   /// Starts a `PUT` request with dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func put<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -188,6 +200,7 @@ extension HTTPClient {
 
   /// Starts a `PATCH` request with a variable as its target.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func patch(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -203,6 +216,7 @@ extension HTTPClient {
 
   /// Starts a `PATCH` request with dictionaries.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func patch(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -219,6 +233,7 @@ extension HTTPClient {
 
   /// Starts a `PATCH` request with a variable as its target and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func patch<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -234,6 +249,7 @@ extension HTTPClient {
 
   /// Starts a `PATCH` request with dictionaries and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func patch<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -250,6 +266,7 @@ extension HTTPClient {
 
   /// Starts a `PATCH` request with a variable as its target and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func patch<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -265,6 +282,7 @@ extension HTTPClient {
 
   /// Starts a `PATCH` request with dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func patch<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,

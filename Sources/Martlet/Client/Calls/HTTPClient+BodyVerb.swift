@@ -2,6 +2,7 @@
 extension HTTPClient.BodyVerb {
   /// Sends the request and returns the whole response, with a variable as its target.
   @discardableResult
+  @export(implementation)
   public func callAsFunction(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -12,6 +13,7 @@ extension HTTPClient.BodyVerb {
 
   /// Sends the request and returns the whole response, with dictionaries.
   @discardableResult
+  @export(implementation)
   public func callAsFunction(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -23,6 +25,7 @@ extension HTTPClient.BodyVerb {
 
   /// Sends the request and returns the whole response, with variables.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func callAsFunction(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -34,25 +37,28 @@ extension HTTPClient.BodyVerb {
   }
 
   /// Sends the request and decodes the JSON of the response, with a variable as its target.
+  @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers, body: body)
-    return try await client.core.json(request, options, type)
+    return try await client.json(request, options, type)
   }
 
   /// Sends the request and decodes the JSON of the response, with dictionaries.
+  @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target, query: query.requestQuery, headers: headers.requestHeaders, body: body)
-    return try await client.core.json(request, options, type)
+    return try await client.json(request, options, type)
   }
 
   /// Sends the request and decodes the JSON of the response, with variables.
+  @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -60,29 +66,32 @@ extension HTTPClient.BodyVerb {
   ) async throws -> T {
     let request = HTTPRequest(
       method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders, body: body)
-    return try await client.core.json(request, options, type)
+    return try await client.json(request, options, type)
   }
 
   /// Sends the request and decodes the JSON on the caller's actor, with a variable as its target.
+  @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers, body: body)
-    return try await client.core.own(request, options, type)
+    return try await client.own(request, options, type)
   }
 
   /// Sends the request and decodes the JSON on the caller's actor, with dictionaries.
+  @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target, query: query.requestQuery, headers: headers.requestHeaders, body: body)
-    return try await client.core.own(request, options, type)
+    return try await client.own(request, options, type)
   }
 
   /// Sends the request and decodes the JSON on the caller's actor, with variables.
+  @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -90,6 +99,6 @@ extension HTTPClient.BodyVerb {
   ) async throws -> T {
     let request = HTTPRequest(
       method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders, body: body)
-    return try await client.core.own(request, options, type)
+    return try await client.own(request, options, type)
   }
 }

@@ -3,6 +3,7 @@
 extension HTTPClient {
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func get(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
@@ -18,6 +19,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func get<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
@@ -33,6 +35,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func get<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
@@ -48,6 +51,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func head(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
@@ -63,6 +67,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func delete(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -79,6 +84,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func delete<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -95,6 +101,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func delete<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -111,6 +118,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func post(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -127,6 +135,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func post<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -143,6 +152,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func post<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -159,6 +169,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func put(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -175,6 +186,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func put<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -191,6 +203,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func put<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -207,6 +220,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func patch(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -223,6 +237,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func patch<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -239,6 +254,7 @@ extension HTTPClient {
 
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
   @discardableResult
+  @export(implementation)
   public func patch<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,

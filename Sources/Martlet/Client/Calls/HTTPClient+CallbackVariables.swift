@@ -2,6 +2,7 @@
 extension HTTPClient {
   /// Starts a `GET` request with a variable as its target.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func get(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], options: RequestOptions = RequestOptions(),
@@ -17,6 +18,7 @@ extension HTTPClient {
 
   /// Starts a `GET` request with dictionaries.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func get(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
@@ -32,6 +34,7 @@ extension HTTPClient {
 
   /// Starts a `GET` request with a variable as its target and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func get<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], options: RequestOptions = RequestOptions(),
@@ -47,6 +50,7 @@ extension HTTPClient {
 
   /// Starts a `GET` request with dictionaries and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func get<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
@@ -62,6 +66,7 @@ extension HTTPClient {
 
   /// Starts a `GET` request with a variable as its target and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func get<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], options: RequestOptions = RequestOptions(),
@@ -77,6 +82,7 @@ extension HTTPClient {
 
   /// Starts a `GET` request with dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func get<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
@@ -92,6 +98,7 @@ extension HTTPClient {
 
   /// Starts a `HEAD` request with a variable as its target.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func head(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], options: RequestOptions = RequestOptions(),
@@ -107,6 +114,7 @@ extension HTTPClient {
 
   /// Starts a `HEAD` request with dictionaries.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func head(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(),
@@ -122,6 +130,7 @@ extension HTTPClient {
 
   /// Starts a `DELETE` request with a variable as its target.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func delete(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -137,6 +146,7 @@ extension HTTPClient {
 
   /// Starts a `DELETE` request with dictionaries.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func delete(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -153,6 +163,7 @@ extension HTTPClient {
 
   /// Starts a `DELETE` request with a variable as its target and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func delete<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -168,6 +179,7 @@ extension HTTPClient {
 
   /// Starts a `DELETE` request with dictionaries and decodes the JSON.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func delete<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,
@@ -184,6 +196,7 @@ extension HTTPClient {
 
   /// Starts a `DELETE` request with a variable as its target and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func delete<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil, options: RequestOptions = RequestOptions(),
@@ -199,6 +212,7 @@ extension HTTPClient {
 
   /// Starts a `DELETE` request with dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func delete<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil,

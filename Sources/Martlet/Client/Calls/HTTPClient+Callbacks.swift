@@ -16,84 +16,113 @@ extension HTTPClient {
   ///   - onError: Called with the error if the request fails.
   /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
+  @export(implementation)
   public func get(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.start(.get(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
+    begin(.get(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `HEAD` request that calls back on the caller's actor.
   ///
   /// See `get`.
   @discardableResult
+  @export(implementation)
   public func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.start(.head(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
+    begin(.head(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `DELETE` request that calls back on the caller's actor.
   ///
   /// See `get`.
   @discardableResult
+  @export(implementation)
   public func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.start(.delete(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
+    begin(.delete(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `POST` request that calls back on the caller's actor.
   ///
   /// See `get`.
   @discardableResult
+  @export(implementation)
   public func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.start(.post(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
+    begin(.post(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `PUT` request that calls back on the caller's actor.
   ///
   /// See `get`.
   @discardableResult
+  @export(implementation)
   public func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.start(.put(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
+    begin(.put(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `PATCH` request that calls back on the caller's actor.
   ///
   /// See `get`.
   @discardableResult
+  @export(implementation)
   public func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
+    begin(.patch(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
+  }
+}
+
+/// The callbacks of all verbs.
+extension HTTPClient {
+  @usableFromInline func begin(
+    _ request: HTTPRequest, _ options: RequestOptions, _ isolation: isolated (any Actor)?, _ onStart: (() -> Void)?,
+    _ onSuccess: @escaping (HTTPResponse) -> Void, _ onError: @escaping (HTTPError) -> Void
+  ) -> RequestHandle<HTTPResponse> {
     let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.start(.patch(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
+    return core.start(request, options, isolation, callbacks) { $0 }
+  }
+
+  /// Decodes the JSON of the response off the caller's actor.
+  @usableFromInline func begin<T: Decodable & Sendable>(
+    _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type, _ isolation: isolated (any Actor)?,
+    _ onStart: (() -> Void)?, _ onSuccess: @escaping (T) -> Void, _ onError: @escaping (HTTPError) -> Void
+  ) -> RequestHandle<T> {
+    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
+    return core.start(request, options, isolation, callbacks) { try $0.json(type) }
+  }
+
+  /// Decodes the JSON of the response on the caller's actor.
+  @usableFromInline func beginDecodingHere<T: Decodable>(
+    _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type, _ isolation: isolated any Actor,
+    _ onStart: (() -> Void)?, _ onSuccess: @escaping (T) -> Void, _ onError: @escaping (HTTPError) -> Void
+  ) -> RequestHandle<HTTPResponse> {
+    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
+    return core.start(request, options, isolation, callbacks) { $0 }
   }
 }
 
@@ -105,13 +134,5 @@ extension ClientCore {
     let handle = start(request, options: options, decode: decode)
     callbacks.attach(to: handle, isolation: isolation)
     return handle
-  }
-
-  /// Starts a request and decodes its JSON off the caller's actor.
-  func json<T: Decodable & Sendable>(
-    _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type, _ isolation: isolated (any Actor)?,
-    _ callbacks: Callbacks<T>
-  ) -> RequestHandle<T> {
-    start(request, options, isolation, callbacks) { try $0.json(type) }
   }
 }

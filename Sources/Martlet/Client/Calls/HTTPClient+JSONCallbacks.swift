@@ -18,62 +18,67 @@ extension HTTPClient {
   ///   - onError: Called with the error if the request fails or the body is not JSON of this type.
   /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
+  @export(implementation)
   public func get<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.json(.get(target, query: query, headers: headers), options, type, isolation, callbacks)
+    begin(.get(target, query: query, headers: headers), options, type, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `DELETE` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
+  @export(implementation)
   public func delete<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.json(.delete(target, query: query, headers: headers, body: body), options, type, isolation, callbacks)
+    begin(
+      .delete(target, query: query, headers: headers, body: body), options, type, isolation, onStart, onSuccess, onError
+    )
   }
 
   /// Starts a `POST` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
+  @export(implementation)
   public func post<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.json(.post(target, query: query, headers: headers, body: body), options, type, isolation, callbacks)
+    begin(
+      .post(target, query: query, headers: headers, body: body), options, type, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `PUT` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
+  @export(implementation)
   public func put<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.json(.put(target, query: query, headers: headers, body: body), options, type, isolation, callbacks)
+    begin(
+      .put(target, query: query, headers: headers, body: body), options, type, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `PATCH` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
+  @export(implementation)
   public func patch<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
-    let callbacks = Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
-    return core.json(.patch(target, query: query, headers: headers, body: body), options, type, isolation, callbacks)
+    begin(
+      .patch(target, query: query, headers: headers, body: body), options, type, isolation, onStart, onSuccess, onError)
   }
 }
 
@@ -98,61 +103,67 @@ extension HTTPClient {
   /// - Returns: A handle of the response, which succeeds even if decoding fails: only `onError` receives that error.
   ///   Releasing the handle does not affect the request.
   @discardableResult
+  @export(implementation)
   public func get<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return core.start(.get(target, query: query, headers: headers), options, isolation, callbacks) { $0 }
+    beginDecodingHere(
+      .get(target, query: query, headers: headers), options, type, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `DELETE` request that decodes the JSON of the response on the caller's actor, like `get`.
   @discardableResult
+  @export(implementation)
   public func delete<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return core.start(.delete(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
+    beginDecodingHere(
+      .delete(target, query: query, headers: headers, body: body), options, type, isolation, onStart, onSuccess, onError
+    )
   }
 
   /// Starts a `POST` request that decodes the JSON of the response on the caller's actor, like `get`.
   @discardableResult
+  @export(implementation)
   public func post<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return core.start(.post(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
+    beginDecodingHere(
+      .post(target, query: query, headers: headers, body: body), options, type, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `PUT` request that decodes the JSON of the response on the caller's actor, like `get`.
   @discardableResult
+  @export(implementation)
   public func put<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return core.start(.put(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
+    beginDecodingHere(
+      .put(target, query: query, headers: headers, body: body), options, type, isolation, onStart, onSuccess, onError)
   }
 
   /// Starts a `PATCH` request that decodes the JSON of the response on the caller's actor, like `get`.
   @discardableResult
+  @export(implementation)
   public func patch<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
-    let callbacks = Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
-    return core.start(.patch(target, query: query, headers: headers, body: body), options, isolation, callbacks) { $0 }
+    beginDecodingHere(
+      .patch(target, query: query, headers: headers, body: body), options, type, isolation, onStart, onSuccess, onError)
   }
 }

@@ -2,6 +2,7 @@
 extension HTTPClient {
   /// Sends a `GET` request to a variable; see ``send(_:options:)-(HTTPRequest,_)``.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public nonisolated func send(
     _ target: some RequestTargetConvertible, options: RequestOptions = RequestOptions()
   ) async throws -> HTTPResponse {
@@ -10,6 +11,7 @@ extension HTTPClient {
 
   /// Starts a managed `GET` request to a variable; see ``start(_:options:)-(HTTPRequest,_)``.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public nonisolated func start(
     _ target: some RequestTargetConvertible, options: RequestOptions = RequestOptions()
   ) -> RequestHandle<HTTPResponse> {
@@ -19,6 +21,7 @@ extension HTTPClient {
   /// Sends a `GET` request to a variable and passes the streamed response to a closure.
   ///
   /// See ``stream(_:options:_:)-(HTTPRequest,_,_)``.
+  @export(implementation)
   @_disfavoredOverload public nonisolated func stream<R: Sendable>(
     _ target: some RequestTargetConvertible, options: RequestOptions = RequestOptions(),
     _ body: nonisolated(nonsending) (StreamedResponse) async throws -> R
@@ -29,6 +32,7 @@ extension HTTPClient {
   /// Sends a `GET` request to a variable and returns the streamed response.
   ///
   /// See ``stream(_:options:)-(HTTPRequest,_)``.
+  @export(implementation)
   @_disfavoredOverload public nonisolated func stream(
     _ target: some RequestTargetConvertible, options: RequestOptions = RequestOptions()
   ) async throws -> StreamedResponse {
@@ -39,6 +43,7 @@ extension HTTPClient {
 extension HTTPClient.BlockingClient {
   /// Sends a `GET` request to a variable and waits for the response; see `send(_:options:)`.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func send(
     _ target: some RequestTargetConvertible, options: RequestOptions = RequestOptions()
   ) throws -> HTTPResponse {
@@ -49,6 +54,7 @@ extension HTTPClient.BlockingClient {
 extension RequestScope {
   /// Starts a `GET` request to a variable that ends with the scope; see ``start(_:replacing:options:)``.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func start(
     _ target: some RequestTargetConvertible, replacing key: String? = nil, options: RequestOptions = RequestOptions()
   ) -> RequestHandle<HTTPResponse> {
@@ -59,6 +65,7 @@ extension RequestScope {
   ///
   /// See ``start(_:replacing:for:options:isolation:onSuccess:onError:)``.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func start<Owner: AnyObject>(
     _ target: some RequestTargetConvertible, replacing key: String? = nil, for owner: Owner,
     options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,

@@ -11,31 +11,37 @@ extension HTTPClient {
   /// headers beside a dictionary are a dictionary as well, so each name may occur once.
   ///
   /// With callbacks, and in a request such as `.get(url)`, write `RequestTarget(url)` if there is a dictionary.
+  @export(implementation)
   @_disfavoredOverload public nonisolated var get: Verb { Verb(.get, self) }
 
   /// The verb `HEAD` for variables; see ``get-swift.property``.
+  @export(implementation)
   @_disfavoredOverload public nonisolated var head: HeadVerb { HeadVerb(.head, self) }
 
   /// The verb `DELETE` for variables; see ``get-swift.property``.
+  @export(implementation)
   @_disfavoredOverload public nonisolated var delete: BodyVerb { BodyVerb(.delete, self) }
 
   /// The verb `POST` for variables; see ``get-swift.property``.
+  @export(implementation)
   @_disfavoredOverload public nonisolated var post: BodyVerb { BodyVerb(.post, self) }
 
   /// The verb `PUT` for variables; see ``get-swift.property``.
+  @export(implementation)
   @_disfavoredOverload public nonisolated var put: BodyVerb { BodyVerb(.put, self) }
 
   /// The verb `PATCH` for variables; see ``get-swift.property``.
+  @export(implementation)
   @_disfavoredOverload public nonisolated var patch: BodyVerb { BodyVerb(.patch, self) }
 }
 
 extension HTTPClient {
   /// A verb without a body, called with variables; see ``HTTPClient/get-swift.property``.
   public struct Verb: Sendable {
-    let method: HTTPMethod
-    let client: HTTPClient
+    @usableFromInline let method: HTTPMethod
+    @usableFromInline let client: HTTPClient
 
-    init(_ method: HTTPMethod, _ client: HTTPClient) {
+    @usableFromInline init(_ method: HTTPMethod, _ client: HTTPClient) {
       self.method = method
       self.client = client
     }
@@ -43,10 +49,10 @@ extension HTTPClient {
 
   /// The verb `HEAD`, called with variables; see ``HTTPClient/head-swift.property``.
   public struct HeadVerb: Sendable {
-    let method: HTTPMethod
-    let client: HTTPClient
+    @usableFromInline let method: HTTPMethod
+    @usableFromInline let client: HTTPClient
 
-    init(_ method: HTTPMethod, _ client: HTTPClient) {
+    @usableFromInline init(_ method: HTTPMethod, _ client: HTTPClient) {
       self.method = method
       self.client = client
     }
@@ -54,10 +60,10 @@ extension HTTPClient {
 
   /// A verb with a body, called with variables; see ``HTTPClient/post-swift.property``.
   public struct BodyVerb: Sendable {
-    let method: HTTPMethod
-    let client: HTTPClient
+    @usableFromInline let method: HTTPMethod
+    @usableFromInline let client: HTTPClient
 
-    init(_ method: HTTPMethod, _ client: HTTPClient) {
+    @usableFromInline init(_ method: HTTPMethod, _ client: HTTPClient) {
       self.method = method
       self.client = client
     }

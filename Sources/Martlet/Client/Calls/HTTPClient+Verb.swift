@@ -2,6 +2,7 @@
 extension HTTPClient.HeadVerb {
   /// Sends the request and returns the whole response, with a variable as its target.
   @discardableResult
+  @export(implementation)
   public func callAsFunction(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -11,6 +12,7 @@ extension HTTPClient.HeadVerb {
 
   /// Sends the request and returns the whole response, with dictionaries.
   @discardableResult
+  @export(implementation)
   public func callAsFunction(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions()
@@ -21,6 +23,7 @@ extension HTTPClient.HeadVerb {
 
   /// Sends the request and returns the whole response, with variables.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func callAsFunction(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions()
@@ -34,6 +37,7 @@ extension HTTPClient.HeadVerb {
 extension HTTPClient.Verb {
   /// Sends the request and returns the whole response, with a variable as its target.
   @discardableResult
+  @export(implementation)
   public func callAsFunction(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -43,6 +47,7 @@ extension HTTPClient.Verb {
 
   /// Sends the request and returns the whole response, with dictionaries.
   @discardableResult
+  @export(implementation)
   public func callAsFunction(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions()
@@ -53,6 +58,7 @@ extension HTTPClient.Verb {
 
   /// Sends the request and returns the whole response, with variables.
   @discardableResult
+  @export(implementation)
   @_disfavoredOverload public func callAsFunction(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions()
@@ -62,54 +68,60 @@ extension HTTPClient.Verb {
   }
 
   /// Sends the request and decodes the JSON of the response, with a variable as its target.
+  @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await client.core.json(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options, type)
+    try await client.json(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options, type)
   }
 
   /// Sends the request and decodes the JSON of the response, with dictionaries.
+  @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target, query: query.requestQuery, headers: headers.requestHeaders)
-    return try await client.core.json(request, options, type)
+    return try await client.json(request, options, type)
   }
 
   /// Sends the request and decodes the JSON of the response, with variables.
+  @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
-    return try await client.core.json(request, options, type)
+    return try await client.json(request, options, type)
   }
 
   /// Sends the request and decodes the JSON on the caller's actor, with a variable as its target.
+  @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await client.core.own(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options, type)
+    try await client.own(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options, type)
   }
 
   /// Sends the request and decodes the JSON on the caller's actor, with dictionaries.
+  @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target, query: query.requestQuery, headers: headers.requestHeaders)
-    return try await client.core.own(request, options, type)
+    return try await client.own(request, options, type)
   }
 
   /// Sends the request and decodes the JSON on the caller's actor, with variables.
+  @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
-    return try await client.core.own(request, options, type)
+    return try await client.own(request, options, type)
   }
 }

@@ -9,6 +9,7 @@ extension HTTPClient {
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by middleware.
   @discardableResult
+  @export(implementation)
   public nonisolated func get(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -27,15 +28,17 @@ extension HTTPClient {
   /// - Returns: The value.
   /// - Throws: ``HTTPError``, including kind ``HTTPError/Kind/decoding``, `CancellationError`, or an error thrown by
   ///   middleware.
+  @export(implementation)
   public nonisolated func get<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.json(.get(target, query: query, headers: headers), options, type)
+    try await json(.get(target, query: query, headers: headers), options, type)
   }
 
   /// Sends a `HEAD` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
+  @export(implementation)
   public nonisolated func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -45,6 +48,7 @@ extension HTTPClient {
 
   /// Sends a `DELETE` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
+  @export(implementation)
   public nonisolated func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -53,15 +57,17 @@ extension HTTPClient {
   }
 
   /// Sends a `DELETE` request and decodes the JSON of the response, like `get`.
+  @export(implementation)
   public nonisolated func delete<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.json(.delete(target, query: query, headers: headers, body: body), options, type)
+    try await json(.delete(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `POST` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
+  @export(implementation)
   public nonisolated func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -70,15 +76,17 @@ extension HTTPClient {
   }
 
   /// Sends a `POST` request and decodes the JSON of the response, like `get`.
+  @export(implementation)
   public nonisolated func post<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.json(.post(target, query: query, headers: headers, body: body), options, type)
+    try await json(.post(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `PUT` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
+  @export(implementation)
   public nonisolated func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -87,15 +95,17 @@ extension HTTPClient {
   }
 
   /// Sends a `PUT` request and decodes the JSON of the response, like `get`.
+  @export(implementation)
   public nonisolated func put<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.json(.put(target, query: query, headers: headers, body: body), options, type)
+    try await json(.put(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `PATCH` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
+  @export(implementation)
   public nonisolated func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -104,11 +114,12 @@ extension HTTPClient {
   }
 
   /// Sends a `PATCH` request and decodes the JSON of the response, like `get`.
+  @export(implementation)
   public nonisolated func patch<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.json(.patch(target, query: query, headers: headers, body: body), options, type)
+    try await json(.patch(target, query: query, headers: headers, body: body), options, type)
   }
 }
 
@@ -128,61 +139,67 @@ extension HTTPClient {
   /// - Returns: The value.
   /// - Throws: ``HTTPError``, including kind ``HTTPError/Kind/decoding``, `CancellationError`, or an error thrown by
   ///   middleware.
+  @export(implementation)
   public nonisolated func get<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.own(.get(target, query: query, headers: headers), options, type)
+    try await own(.get(target, query: query, headers: headers), options, type)
   }
 
   /// Sends a `DELETE` request and decodes the JSON of the response on the caller's actor, like `get`.
+  @export(implementation)
   public nonisolated func delete<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.own(.delete(target, query: query, headers: headers, body: body), options, type)
+    try await own(.delete(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `POST` request and decodes the JSON of the response on the caller's actor, like `get`.
+  @export(implementation)
   public nonisolated func post<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.own(.post(target, query: query, headers: headers, body: body), options, type)
+    try await own(.post(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `PUT` request and decodes the JSON of the response on the caller's actor, like `get`.
+  @export(implementation)
   public nonisolated func put<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.own(.put(target, query: query, headers: headers, body: body), options, type)
+    try await own(.put(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `PATCH` request and decodes the JSON of the response on the caller's actor, like `get`.
+  @export(implementation)
   public nonisolated func patch<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await core.own(.patch(target, query: query, headers: headers, body: body), options, type)
+    try await own(.patch(target, query: query, headers: headers, body: body), options, type)
   }
 }
 
-extension ClientCore {
+/// The JSON of all verbs.
+extension HTTPClient {
   /// Sends a request and decodes its JSON on the caller's actor.
-  nonisolated(nonsending) func own<T: Decodable>(
+  @usableFromInline nonisolated(nonsending) func own<T: Decodable>(
     _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type
   ) async throws -> T {
     try Task.checkCancellation()
-    let (response, call) = try await send(request, options: options) { response, call in (response, call) }
+    let (response, call) = try await core.send(request, options: options) { response, call in (response, call) }
     do { return try response.json(type) } catch { throw call.complete(error) }
   }
 
   /// Sends a request and decodes its JSON off the caller's actor.
-  @concurrent func json<T: Decodable & Sendable>(
+  @usableFromInline @concurrent nonisolated func json<T: Decodable & Sendable>(
     _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type
   ) async throws -> T {
     try Task.checkCancellation()
-    return try await send(request, options: options) { response, _ in try response.json(type) }
+    return try await core.send(request, options: options) { response, _ in try response.json(type) }
   }
 }
