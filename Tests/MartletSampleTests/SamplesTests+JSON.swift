@@ -155,8 +155,8 @@ extension SamplesTests {
     ("", "the body is not the JSON of User: it is empty"),
     ("<html>", "it is HTML or XML, such as a proxy or sign-in page"),
     (#"{"id": 1}"#, "no value for 'name' at the top level"),
-    (#"{"id": "1", "name": "Ada"}"#, "not a Int at .id"),
-    (#"{"id": null, "name": "Ada"}"#, "null instead of a Int at .id"),
+    (#"{"id": "1", "name": "Ada"}"#, "expected Int at .id"),
+    (#"{"id": null, "name": "Ada"}"#, "expected Int at .id, found null"),
     ("{", "malformed: expected the name of a member, at byte 1"),
   ]) func `describes why a body cannot be decoded`(body: String, message: String) async throws {
     let client = Self.client(.json(body))

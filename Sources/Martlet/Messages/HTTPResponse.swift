@@ -245,8 +245,8 @@ enum DecodingProblem {
     switch error {
     case .keyNotFound(let key, let context):
       return "no value for '\(InvalidInput.printable(key.stringValue))' at \(place(context.codingPath))"
-    case .typeMismatch(let type, let context): return "not a \(type) at \(place(context.codingPath))"
-    case .valueNotFound(let type, let context): return "null instead of a \(type) at \(place(context.codingPath))"
+    case .typeMismatch(let type, let context): return "expected \(type) at \(place(context.codingPath))"
+    case .valueNotFound(let type, let context): return "expected \(type) at \(place(context.codingPath)), found null"
     case .dataCorrupted(let context):
       if let problem = context.underlyingError as? JSONMisfit {
         return "malformed at \(place(context.codingPath)): \(problem.message)"

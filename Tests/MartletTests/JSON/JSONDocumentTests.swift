@@ -279,10 +279,10 @@ import Testing
   @Test(arguments: [
     (#"{"a":1.5}"#, "a number does not fit its type: the first that Int cannot hold is at .a"),
     (#"{"a":1,"b":9223372036854775808}"#, "a number does not fit its type: the first that Int cannot hold is at .b"),
-    (#"{"a":"\ud83d"}"#, "not a Int at .a"),
+    (#"{"a":"\ud83d"}"#, "expected Int at .a"),
     (#"{"a":1"#, "malformed: expected a comma or the end of the object, at byte 6"),
     (#"{"a":tru}"#, "malformed: expected a value, at byte 5"),
-    (#"{"a":"x"}"#, "not a Int at .a"),
+    (#"{"a":"x"}"#, "expected Int at .a"),
   ])
   func `distinguishes a malformed text from a number that does not fit`(text: String, expected: String) {
     let error = #expect(throws: HTTPError.self) { try Self.decode([String: Int].self, text) }

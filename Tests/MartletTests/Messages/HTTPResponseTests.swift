@@ -76,9 +76,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"lines":[{"count":1},{"count":"hunter2"}],"note":"x"}"#, "not a Int at .lines[1].count"),
+    (#"{"lines":[{"count":1},{"count":"hunter2"}],"note":"x"}"#, "expected Int at .lines[1].count"),
     (#"{"lines":[],"extra":"hunter2"}"#, "no value for 'note' at the top level"),
-    (#"{"lines":[{"count":null}],"note":"hunter2"}"#, "null instead of a Int at .lines[0].count"),
+    (#"{"lines":[{"count":null}],"note":"hunter2"}"#, "expected Int at .lines[0].count, found null"),
     (#"{"lines":[{}],"note":"hunter2"}"#, "no value for 'count' at .lines[0]"),
     (#"{"lines": hunter2"#, "malformed: expected a value, at byte 10"), ("", "it is empty"), ("\r\n ", "it is empty"),
     ("\n<!doctype html><p>hunter2", "it is HTML or XML, such as a proxy or sign-in page"),
