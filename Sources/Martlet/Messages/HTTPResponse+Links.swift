@@ -48,6 +48,18 @@ extension HTTPResponse {
     return links { $0.contains(relation) }.first?.url
   }
 
+  /// The target of the `Location` header field, resolved against the URL of the response (RFC 9110 §10.2.2).
+  ///
+  /// For a 201 it is the new resource, for a 202 often a resource that reports the progress, and for a redirect that was
+  /// not followed the new URL. `nil` without the field, with different fields, and for a URL that is invalid or has a
+  /// scheme other than http and https. A user name and a password in it are dropped.
+  public var location: URL? {
+    guard let base = finalRequest.absoluteURL, let target = headers[wires: "Location"].first(where: { !$0.isEmpty }),
+      headers[wires: "Location"].allSatisfy({ $0 == target })
+    else { return nil }
+    return try? base.resolving(octets: WireText.octets(target), inheritingFragment: false).url
+  }
+
   private func links(_ isWanted: ([String]) -> Bool) -> [Link] {
     guard let base = finalRequest.absoluteURL else { return [] }
     var links: [Link] = []

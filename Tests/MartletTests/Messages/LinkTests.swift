@@ -70,4 +70,20 @@ import Testing
   @Test func `returns at most 100 links`() {
     #expect(Self.response([String(repeating: "</a>; rel=a, ", count: 5_000)]).links.count == 100)
   }
+
+  @Test(arguments: [
+    (["/jobs/7"], "https://api.example/jobs/7"), (["7?x#y"], "https://api.example/users/7?x#y"),
+    (["https://other.example/a"], "https://other.example/a"),
+    (["https://ada:secret@api.example/"], "https://api.example/"),
+    (["/a", "/a"], "https://api.example/a"), (["/a", "/b"], nil), ([""], nil), ([], nil), (["mailto:a@b.example"], nil),
+    (["http://["], nil), ([#"\\other.example"#], nil),
+  ])
+  func `resolves Location against the URL of the response`(_ fields: [String], _ location: String?) {
+    var headers: HTTPHeaders = [:]
+    for field in fields { headers.append(field, for: "Location") }
+    let response = HTTPResponse(
+      status: .accepted, headers: headers, body: Data(), request: .get("https://api.example/users/list?page=2#part"))
+
+    #expect(response.location?.absoluteString == location)
+  }
 }
