@@ -149,7 +149,7 @@ extension InstrumentEvent {
     case .began: attributes.describe(call.request, call.redactedURL)
     case .exchangeBegan(let exchange):
       attributes.describe(exchange.request, exchange.redactedURL)
-      if exchange.number > 1 { attributes["http.request.resend_count"] = .number(Double(exchange.number - 1)) }
+      if exchange.number > 1 { attributes["http.request.resend_count"] = .integer(exchange.number - 1) }
     case .head(let head, _):
       attributes.describe(head.status)
       if let version = head.httpVersion {
@@ -157,7 +157,7 @@ extension InstrumentEvent {
         attributes["network.protocol.version"] = .string(version.description)
       }
       if let address = head.connection?.remoteAddress { attributes["network.peer.address"] = .string(address) }
-      if let port = head.connection?.remotePort { attributes["network.peer.port"] = .number(Double(port)) }
+      if let port = head.connection?.remotePort { attributes["network.peer.port"] = .integer(port) }
     case .exchangeEnded(let summary, _):
       if let failure = summary.failure { attributes["error.type"] = .string(failure.description) }
     case .ended(let end, _):
@@ -182,11 +182,11 @@ extension [String: JSONValue] {
     guard let url = request.absoluteURL else { return }
     let isIPv6 = url.host.hasPrefix("[") && url.host.hasSuffix("]")
     self["server.address"] = .string(isIPv6 ? String(url.host.dropFirst().dropLast()) : url.host)
-    self["server.port"] = .number(Double(url.effectivePort))
+    self["server.port"] = .integer(url.effectivePort)
   }
 
   fileprivate mutating func describe(_ status: HTTPStatus) {
-    self["http.response.status_code"] = .number(Double(status.rawValue))
+    self["http.response.status_code"] = .integer(status.rawValue)
     if status.rawValue >= 400 { self["error.type"] = .string("\(status.rawValue)") }
   }
 
