@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// Where Martlet itself is built and checked, a warning is an error.
+// In Martlet's own checks, warnings are errors.
 let isStrict = Context.environment["MARTLET_STRICT"] != nil
 
 let settings: [SwiftSetting] =
@@ -13,10 +13,10 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
-// The engine compiles everywhere, and is part of what is for Linux.
+// The engine compiles on all platforms, but only programs for Linux contain it.
 let withEngine: [Target.Dependency] = [.target(name: "CurlEngine", condition: .when(platforms: [.linux]))]
 
-// Programs that were written from the articles alone; built as in a package of anybody's, with nothing set.
+// Programs written from the articles alone, built with the default settings of a package.
 let programs = [
   "BigUpload", "Blocks", "ChatStream", "FetchTool", "FiftyDownloads", "Gateway", "GitHubPages", "GraphQL",
   "OAuthClient",
@@ -49,7 +49,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "CMartletShim", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-    // What the engine and the library are both made of.
+    // Shared by the engine and the library.
     .target(name: "MartletBase", dependencies: ["CMartletShim"], swiftSettings: settings),
     .target(name: "CurlEngine", dependencies: ["CMartletShim", "MartletBase"], swiftSettings: settings),
     .target(
@@ -61,9 +61,9 @@ let package = Package(
     .target(
       name: "MartletOutbox", dependencies: ["Martlet", "MartletBase"], packageAccess: false, swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase", "MartletHAR"], swiftSettings: settings),
-    // On its own, because it needs Swift Testing, which a program with a `MockServer` must not have to load.
+    // A separate product, because it needs Swift Testing, which programs with a `MockServer` need not load.
     .target(name: "MartletTestTraits", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
-    // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
+    // Not named `martlet`: on a file system that ignores case, its build folder would be the library's.
     .executableTarget(
       name: "MartletTool", dependencies: ["Martlet", "MartletBase", "MartletHAR", "MartletTesting"] + withEngine,
       path: "Examples/martlet",
@@ -77,12 +77,12 @@ let package = Package(
     .executableTarget(
       name: "Courier", dependencies: ["Martlet", "MartletOutbox"], path: "Examples/Courier", swiftSettings: settings),
     .executableTarget(name: "KeepCopy", dependencies: ["Martlet"], path: "Examples/KeepCopy", swiftSettings: settings),
-    // What a test runs to count allocations. No test depends on it: its allocator would become theirs.
+    // A test runs this program to count allocations. No test links it, because it replaces the allocator.
     .target(name: "AllocationCounter", path: "Tests/Allocations/Counter"),
     .executableTarget(
       name: "AllocationProbe", dependencies: ["AllocationCounter", "Martlet"], path: "Tests/Allocations/Probe",
       swiftSettings: settings),
-    // What both kinds of tests share.
+    // Shared by unit and integration tests.
     .target(name: "CTestSupport", path: "Tests/CSupport"),
     .target(
       name: "TestSupport", dependencies: ["CTestSupport", "Martlet", "MartletBase"], path: "Tests/Support",
@@ -93,17 +93,17 @@ let package = Package(
         "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOutbox", "MartletTesting",
         "MartletTestTraits", "TestSupport",
       ] + withEngine,
-      // Read where they are.
+      // The tests read these files from the source folder.
       exclude: ["MartletTesting/Cassettes"],
       swiftSettings: settings),
-    // As in a package of anybody's: with nothing set but the language mode that the tools' version brings.
+    // The default settings of a package, with the language mode of its tools version.
     .testTarget(
       name: "MartletSampleTests",
       dependencies: [
         "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport",
       ],
       exclude: ["Cassettes"], swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
-    // The same once more, as in a package whose declarations belong to the main actor unless they say otherwise.
+    // The same samples in a package whose default isolation is the main actor.
     .testTarget(
       name: "MainActorSampleTests",
       dependencies: [

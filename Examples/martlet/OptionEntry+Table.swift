@@ -202,6 +202,6 @@ extension OptionEntry {
     OptionEntry("--no-progress-meter", .accepted, "show no meter, as in every pipe", sending),
     OptionEntry("--progress-bar", short: "#", .accepted, "show a bar, as downloads always do", sending),
     OptionEntry("--check-status", .accepted, "derive the exit code from the status", sending),
-    OptionEntry("--stream", .accepted, "show the body as it arrives, as every pipe does", sending),
+    OptionEntry("--stream", .accepted, "show the body on arrival, the default for pipes", sending),
   ]
 }

@@ -259,7 +259,7 @@
         try await Lane.curl.client().download(.get(server.target), to: file)
       }
 
-      #expect(error?.kind == .fileFailed && error?.message.contains("a name of 256 bytes") == true)
+      #expect(error?.kind == .fileFailed && error?.message.contains("has 256 bytes") == true)
       #expect(server.requests.isEmpty && folder.names.isEmpty)
     }
 

@@ -205,11 +205,11 @@ import Testing
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/Martlet")
     let source = try String(contentsOf: sources.appending(path: "Messages/HTTPErrorKind.swift"), encoding: .utf8)
     let article = try String(contentsOf: sources.appending(path: "Martlet.docc/ErrorsAndStatuses.md"), encoding: .utf8)
-    let rows = article.split(separator: "\n").drop { !$0.hasSuffix("``HTTPError/Kind`` |") }.prefix {
+    let rows = article.split(separator: "\n").drop { !$0.hasPrefix("| ``HTTPError/Kind`` |") }.prefix {
       $0.hasPrefix("|")
     }
     let listed = rows.flatMap {
-      $0.split(separator: "|").last?.matches(of: #/`([a-zA-Z]+)`/#).map { String($0.1) } ?? []
+      $0.split(separator: "|").first?.matches(of: #/`([a-zA-Z]+)`/#).map { String($0.1) } ?? []
     }
 
     #expect(

@@ -203,7 +203,7 @@ import Testing
     let bytes = try OutboxLine(.began(version: 2)).bytes + folder.journalBytes().dropFirst(head)
     try folder.overwrite(Array(bytes))
     let error = #expect(throws: HTTPError.self) { try OutboxJournal(folder.url).catchUp() }
-    #expect(error?.message.contains("of version 2") == true)
+    #expect(error?.message.contains("has version 2") == true)
     #expect(try folder.journalBytes() == Array(bytes))
 
     try folder.overwrite(Array(repeating: 0, count: head))

@@ -285,7 +285,7 @@ import Testing
     let other = RequestQueue(client: HTTPClient.stubbed(Self.transport(), .cache(.off))).add(.get("http://a.test/1"))
     let stray = queue.add(.get("http://a.test/1"), after: [other.id])
     let error = await #expect(throws: HTTPError.self) { try await stray.value }
-    #expect(error?.kind == .queueFailed && error?.message.contains("is not of this queue") == true)
+    #expect(error?.kind == .queueFailed && error?.message.contains("is not in this queue") == true)
     #expect(await queue.finish() == RequestQueue.Summary())
   }
 
