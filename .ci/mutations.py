@@ -510,8 +510,8 @@ area(
      '      $0.count += piece.count\n      return $0.takeAwaited() && !mutant("upload-append-untold")',
      "CurlUploadTests"),
     ("upload-finish-untold", "UploadBuffer",
-     "      $0.hasEnded = true\n      return $0.takeAwaited()",
-     '      $0.hasEnded = true\n      return $0.takeAwaited() && !mutant("upload-finish-untold")',
+     "        $0.count += held.count\n      }\n      return $0.takeAwaited()",
+     '        $0.count += held.count\n      }\n      return $0.takeAwaited() && !mutant("upload-finish-untold")',
      "CurlUploadTests"),
     ("upload-stop-leaves-writer", "UploadBuffer",
      "    old?.writer?.resume()\n", '    if !mutant("upload-stop-leaves-writer") { old?.writer?.resume() }\n',
@@ -547,10 +547,10 @@ area(
      'martlet_read(file, &beyond, 1, end) > 0, !mutant("upload-takes-longer-file") else { return nil }',
      "CurlTransportTests/`fails.if.a.file"),
     ("upload-ends-before-trailers", "CurlUpload",
-     "        try await trailers?.make()\n        if buffer.finish() { onBytes() }\n",
-     '        if mutant("upload-ends-before-trailers"), buffer.finish() { onBytes() }\n'
+     "        try await trailers?.make()\n        finish()\n",
+     '        if mutant("upload-ends-before-trailers") { finish() }\n'
      "        try await trailers?.make()\n"
-     "        if buffer.finish() { onBytes() }\n",
+     "        finish()\n",
      "TrailerTests"),
     ("upload-fetch-untold", "CurlUpload",
      "if buffer.append(block.prefix(Int(got))) { onBytes() }",

@@ -32,6 +32,9 @@ package final class CurlUpload: @unchecked Sendable {
   /// How long libcurl waits for `100 Continue`, in microseconds.
   package static let leavePatience: Int64 = 1_000_000
 
+  /// How long a stream with all announced bytes may stay open before the last of them are sent.
+  private static let endPatience = DispatchTimeInterval.milliseconds(50)
+
   let length: Int64?
   private let source: Source
   let trailers: CurlTrailers?
@@ -133,17 +136,26 @@ package final class CurlUpload: @unchecked Sendable {
   // MARK: Streams
 
   /// Starts the task that reads a stream, no faster than its bytes are taken.
+  ///
+  /// The bytes that complete the length also complete the request, so they are sent when the stream has ended and not
+  /// had too many. A stream may stay open after them, such as a connection on which the peer waits for the response:
+  /// then they are sent after ``endPatience``.
   private func start(_ stream: any UploadStream) {
     isStarted = true
     stream.begin()
-    let task = Task { [buffer, onBytes, onFailure, trailers] in
+    let task = Task { [buffer, onBytes, onFailure, trailers, length] in
+      let finish: @Sendable () -> Void = { if buffer.finish() { onBytes() } }
+      var rest = length
       do {
+        if rest == 0 { DispatchQueue.global().asyncAfter(deadline: .now() + Self.endPatience, execute: finish) }
         try await stream.send { piece in
-          if buffer.append(piece) { onBytes() }
+          rest = rest.map { $0 - Int64(piece.count) }
+          if buffer.append(piece, isHeld: rest == 0) { onBytes() }
+          if rest == 0 { DispatchQueue.global().asyncAfter(deadline: .now() + Self.endPatience, execute: finish) }
           try await buffer.room()
         }
         try await trailers?.make()
-        if buffer.finish() { onBytes() }
+        finish()
       } catch {
         // An error after the upload was stopped does not matter.
         if buffer.stop(isFailure: true) { onFailure(error) }

@@ -4,7 +4,7 @@ import MartletBase
 ///
 /// ```
 ///   append ─▶ chunks ─▶ take      one writer, which waits for room; the loop, which never waits but is informed
-///   finish ─▶ end, seen after the chunks
+///   finish ─▶ the held chunk, then the end, both seen after the chunks
 ///   stop   ─▶ the chunks are dropped, and the writer is informed
 /// ```
 final class UploadBuffer: Sendable {
@@ -26,6 +26,8 @@ final class UploadBuffer: Sendable {
     /// The number of bytes taken from the first chunk.
     var offset = 0
     var count = 0
+    /// The last chunk, which is taken only after the end is known.
+    var held: Data?
     var isAwaited = false
     var hasEnded = false
     var isStopped = false
@@ -51,9 +53,15 @@ final class UploadBuffer: Sendable {
   }
 
   /// Adds bytes; returns whether the loop waits for them.
-  func append(_ piece: Data) -> Bool {
+  ///
+  /// Held bytes are taken after ``finish()``.
+  func append(_ piece: Data, isHeld: Bool = false) -> Bool {
     state.withLock {
       guard !$0.isStopped else { return false }
+      guard !isHeld else {
+        $0.held = piece
+        return false
+      }
       // Many small chunks would need more memory than their bytes.
       let last = $0.pieces.count - 1
       if last > 0, $0.pieces[last].count + piece.count <= Self.gathered {
@@ -69,7 +77,12 @@ final class UploadBuffer: Sendable {
   /// Notes that there are no more bytes; returns whether the loop waits for that.
   func finish() -> Bool {
     state.withLock {
+      guard !$0.isStopped, !$0.hasEnded else { return false }
       $0.hasEnded = true
+      if let held = $0.held.take() {
+        $0.pieces.append(held)
+        $0.count += held.count
+      }
       return $0.takeAwaited()
     }
   }

@@ -36,6 +36,23 @@
       #expect(server.requests.count == 1 || server.requests.last?.isComplete == false)
     }
 
+    @Test(arguments: [0, 1, 3, 300_000]) func `sends a stream with all announced bytes that does not end`(
+      count: Int
+    ) async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let (chunks, continuation) = AsyncStream<Data>.makeStream()
+      let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
+      for start in stride(from: 0, to: count, by: 100_000) {
+        continuation.yield(bytes[start..<min(start + 100_000, count)])
+      }
+
+      let body = HTTPBody.stream(chunks, length: Int64(count))
+      let response = try await client.post(RequestTarget(server.url), body: body)
+
+      #expect(response.body == bytes)
+      continuation.finish()
+    }
+
     @Test func `rethrows the error of the source and leaves the request incomplete`() async throws {
       let server = try MockServer(.ok(), options: .init(keepsBodies: false))
       for length in [nil, 1_000_000] as [Int64?] {

@@ -68,27 +68,6 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `sends the last chunk of a declared length only after the stream ends`() async throws {
-    let asked = Log<Int>()
-    let end = Gate()
-    let pieces = AsyncStream<Data> {
-      asked.add(asked.count)
-      if asked.count <= 2 { return Data((asked.count == 1 ? "a" : "bc").utf8) }
-      await end.pass()
-      return nil
-    }
-    let stream = BodySource.once(pieces, length: 3) { $0 }
-    let given = Log<String>()
-    let reading = Task { try await stream.send { given.add(String(decoding: $0, as: UTF8.self)) } }
-
-    await asked.wait(for: 3)
-    #expect(given.elements == ["a"])
-    end.open()
-    try await reading.value
-
-    #expect(given.elements == ["a", "bc"])
-  }
-
   @Test func `rejects a negative length`() async throws {
     let transport = StubTransport { _ in .text("x") }
 

@@ -32,6 +32,30 @@
       #expect(steps.elements == ["nearly half", "room"])
     }
 
+    @Test func `a held chunk is taken only after the end is known`() {
+      let buffer = UploadBuffer()
+      #expect(!buffer.append(Data("ab".utf8)))
+      #expect(!buffer.append(Data("c".utf8), isHeld: true))
+
+      #expect(taken(from: buffer) == [2, nil])
+      #expect(!buffer.isAtEnd)
+      #expect(buffer.finish())
+      #expect(!buffer.finish())
+      #expect(taken(from: buffer) == [1, 0])
+      #expect(buffer.isAtEnd)
+    }
+
+    /// The sizes of the next two chunks, 0 for the end, and `nil` if there is none yet.
+    private func taken(from buffer: UploadBuffer) -> [Int?] {
+      (0..<2).map { _ in
+        switch take(10, from: buffer) {
+        case .bytes(let count): count
+        case .end: 0
+        case .none, .stopped: nil
+        }
+      }
+    }
+
     @Test func `stopping the buffer cancels a waiting writer`() async throws {
       let buffer = UploadBuffer()
       _ = buffer.append(Self.room)

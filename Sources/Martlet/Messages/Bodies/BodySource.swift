@@ -42,29 +42,22 @@ package final class BodySource: ComparedByIdentity {
 
   /// Reads the source to its end; `take` receives each non-empty chunk.
   ///
-  /// The next chunk is requested after `take` has returned. With a length, the bytes that complete it are passed on
-  /// only after the source has ended, because they complete the request. A different length throws
+  /// The next chunk is requested after `take` has returned. Another number of bytes than the length throws
   /// ``HTTPError/Kind/invalidRequest``. The end of a source whose task is cancelled throws `CancellationError`: many
   /// sequences then end without an error.
   package func send(to take: (Data) async throws -> Void) async throws {
     begin()
-    guard let length else {
-      try await pass { piece in
-        if !piece.isEmpty { try await take(piece) }
-      }
-      return try Task.checkCancellation()
-    }
-    var rest = length
-    var last: Data?
+    var count: Int64 = 0
     try await pass { piece in
       guard !piece.isEmpty else { return }
-      guard piece.count <= rest else { throw Self.mismatch("has more than the \(length) bytes announced") }
-      rest -= Int64(piece.count)
-      if rest == 0 { last = piece } else { try await take(piece) }
+      count += Int64(piece.count)
+      if let length, count > length { throw Self.mismatch("has more than the \(length) bytes announced") }
+      try await take(piece)
     }
     try Task.checkCancellation()
-    guard rest == 0 else { throw Self.mismatch("ended after \(length - rest) of the \(length) bytes announced") }
-    if let last { try await take(last) }
+    if let length, count < length {
+      throw Self.mismatch("ended after \(count) of the \(length) bytes announced")
+    }
   }
 
   private static func mismatch(_ what: String) -> HTTPError {

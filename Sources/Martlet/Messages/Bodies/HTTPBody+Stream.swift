@@ -15,8 +15,9 @@ extension HTTPBody {
   /// - Parameters:
   ///   - pieces: The bytes; empty chunks are skipped.
   ///   - length: The number of bytes, or `nil` if it is unknown; over HTTP/1.1 the body then uses the chunked transfer
-  ///     coding (RFC 9112 §7.1). The last bytes of a known length are sent when the sequence ends. A sequence with more
-  ///     or fewer bytes fails the request with ``HTTPError/Kind/invalidRequest`` and ends its connection.
+  ///     coding (RFC 9112 §7.1). The last bytes of a known length are sent when the sequence ends, at the latest 50 ms
+  ///     after they were read. A sequence with more or fewer bytes fails the request with
+  ///     ``HTTPError/Kind/invalidRequest`` and ends its connection.
   ///   - contentType: The media type; `nil` sends no `Content-Type`.
   /// - Returns: The body.
   public static func stream<Pieces: AsyncSequence & Sendable>(

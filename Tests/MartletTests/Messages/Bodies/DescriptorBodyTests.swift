@@ -49,4 +49,28 @@ import Testing
     #expect(error?.kind == .fileFailed)
     #expect(error?.description.contains("descriptor \(number) cannot be read") == true)
   }
+
+  @Test func `reads the announced bytes and nothing after them`() async throws {
+    let folder = try TemporaryFolder()
+    let file = try Self.open("0123456789", in: folder)
+
+    let first = HTTPBody.descriptor(file.fileDescriptor, length: 4)
+    let empty = HTTPBody.descriptor(file.fileDescriptor, length: 0)
+
+    #expect(try await first.collected().bytes() == Data("0123".utf8))
+    #expect(try await empty.collected().bytes() == Data())
+    #expect(try file.readToEnd() == Data("456789".utf8))
+    try file.close()
+  }
+
+  @Test func `the end of a pipe for writing fails the request`() async throws {
+    let pipe = Pipe()
+    let number = pipe.fileHandleForWriting.fileDescriptor
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") })
+
+    let error = await #expect(throws: HTTPError.self) { try await client.post("/", body: .descriptor(number)) }
+
+    #expect(error?.kind == .fileFailed)
+    #expect(error?.description.contains("descriptor \(number) cannot be read") == true)
+  }
 }
