@@ -133,7 +133,9 @@ final class OutboxCore: ClientWork {
 
   func deliver(_ request: HTTPRequest) async -> OutboxVerdict {
     // A redirect must not turn the request into a GET, whose success would not confirm the delivery.
-    let defaults = RequestOptions.timeout(nil).redirects(.strictMethods)
+    var redirects = client.configuration.redirects
+    redirects.keepsMethod = true
+    let defaults = RequestOptions.timeout(nil).redirects(redirects)
     let options = options.request.over(defaults).accepts(.any).retry(.off).cache(.off).coalesces(false)
     let head = Locked<(status: HTTPStatus, headers: HTTPHeaders, method: HTTPMethod)?>(nil)
     var failure: any Error = CancellationError()

@@ -301,6 +301,7 @@ actor OutboxLoop {
     case .dead(let failure): moveToDeadLetters(entry.id, failure)
     case .refused(let status):
       table.hasAnswered(entry.host, now: now)
+      unwritten.append(.attempted(entry.id, UInt32(clamping: attempts(after: entry))))
       moveToDeadLetters(entry.id, .status(status))
     case .later(let failure, let isCounted, let asked):
       isFirst = !isCounted
@@ -316,7 +317,7 @@ actor OutboxLoop {
   private func later(
     _ entry: OutboxEntry, _ failure: Outbox.Failure, _ isCounted: Bool, _ asked: Duration?, _ now: Duration
   ) {
-    let attempts = Int(table.entries[entry.id]?.attempts ?? entry.attempts) + 1
+    let attempts = attempts(after: entry)
     let pause = table.hasFailed(
       entry.host, now: now, asked: asked, options, random: core.client.configuration.random())
     if isCounted { unwritten.append(.attempted(entry.id, UInt32(clamping: attempts))) }
@@ -325,6 +326,11 @@ actor OutboxLoop {
     } else {
       core.events.yield(.failed(entry.id, failure, delay: pause))
     }
+  }
+
+  /// The number of counted attempts, with the one that has just ended.
+  private func attempts(after entry: OutboxEntry) -> Int {
+    Int(table.entries[entry.id]?.attempts ?? entry.attempts) + 1
   }
 
   private func isTooOld(_ entry: OutboxEntry) -> Bool {
