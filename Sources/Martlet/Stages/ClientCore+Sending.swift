@@ -178,6 +178,8 @@ extension ClientCore {
     await waitUntilIdle()
     // A cancelled task does not wait, as if the time had passed.
     if timeout != nil, Task.isCancelled { cancel() }
+    // Work such as an exporter sends what its instrument has received.
+    await flushInstruments(before: deadline)
     for work in work {
       // Delivered requests must be recorded, which a busy disk may delay: all the remaining time is for that.
       await work.finishDraining(within: deadline.map { max($0 - timeline.now(), ClientCore.workPatience) })
@@ -185,6 +187,11 @@ extension ClientCore {
     killer?.cancel()
     let configuration = settings.configuration
     try? await configuration.dataLedger?.save(now: configuration.now())
+    await flushInstruments(before: deadline)
+  }
+
+  /// Waits until the instruments have received all events, at least 100 ms.
+  private func flushInstruments(before deadline: Duration?) async {
     let rest = deadline.map { max($0 - timeline.now(), .milliseconds(100)) }
     await settings.instruments?.flush(within: min(rest ?? InstrumentFeed.patience, InstrumentFeed.patience))
   }

@@ -121,6 +121,39 @@ import Testing
     #expect(end.attributes["error.type"] == "404" && end.attributes["http.response.status_code"] == 404)
   }
 
+  /// An exporter that records what it has when the client is drained.
+  private final class Exporter: Instrument, ClientWork {
+    private let events = Shared(0)
+    private let exported = Shared<Int?>(nil)
+
+    var exportedCount: Int? { exported.value }
+    var snapshot: any Sendable { 0 }
+
+    func observe(_ event: InstrumentEvent) {
+      if case .ended = event.kind { events.withLock { $0 += 1 } }
+    }
+    func beginDraining() {}
+
+    func finishDraining(within limit: Duration?) async {
+      let count = events.value
+      exported.withLock { $0 = count }
+    }
+  }
+
+  @Test func `drains work after its instrument has received all events`() async throws {
+    let exporter = Exporter()
+    let client = HTTPClient {
+      $0.transport = StubTransport { _ in .text("x") }
+      $0.instruments = [exporter]
+    }
+    try client.attach(exporter)
+    for _ in 0..<50 { try await client.get("https://a.test/") }
+
+    await client.drain()
+
+    #expect(exporter.exportedCount == 50)
+  }
+
   @Test func `adds the fields of instruments to each exchange unless the request has them`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/y"), .text("x")])
     let client = HTTPClient.stubbed(
