@@ -95,6 +95,9 @@ public struct HTTPBody: Sendable, Hashable {
     form(fields.requestQuery)
   }
 
+  @available(*, unavailable, message: "declare it as [String: any QueryValue], and write .form(Query(fields))")
+  public static func form(_ fields: [String: Any]) -> HTTPBody { form([:]) }
+
   /// The contents of a file, read in chunks while it is sent.
   ///
   /// - Parameters:

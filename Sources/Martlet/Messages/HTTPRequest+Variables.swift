@@ -3,6 +3,30 @@
 /// A literal target is always a ``RequestTarget``, with escaped values. Dictionaries are sorted by name. A literal query
 /// or literal headers beside a dictionary are a dictionary as well, so each name may occur once.
 extension HTTPRequest {
+  /// Creates a `GET` request; see ``get(_:query:headers:)``.
+  ///
+  /// - Parameters:
+  ///   - target: The target.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  @export(implementation)
+  public init(_ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:]) {
+    self.init(.get, target, query: query, headers: headers)
+  }
+
+  /// Creates a `GET` request with a variable as its target; see ``get(_:query:headers:)``.
+  ///
+  /// - Parameters:
+  ///   - target: The target.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  @export(implementation)
+  @_disfavoredOverload public init(
+    _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:]
+  ) {
+    self.init(.get, target.requestTarget, query: query, headers: headers)
+  }
+
   /// Creates a request with a variable as its target.
   ///
   /// - Parameters:
@@ -11,8 +35,9 @@ extension HTTPRequest {
   ///   - query: Query items to add.
   ///   - headers: Header fields.
   ///   - body: The body.
+  @export(implementation)
   @_disfavoredOverload public init(
-    _ method: HTTPMethod = .get, _ target: some RequestTargetConvertible, query: Query = [:],
+    _ method: HTTPMethod, _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil
   ) {
     self.init(method, target.requestTarget, query: query, headers: headers, body: body)
@@ -26,22 +51,41 @@ extension HTTPRequest {
   ///   - query: Query items to add.
   ///   - headers: Header fields.
   ///   - body: The body.
+  @export(implementation)
   @_disfavoredOverload public init(
-    _ method: HTTPMethod = .get, _ target: RequestTarget, query: some QueryConvertible = Query(),
+    _ method: HTTPMethod, _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
   ) {
     self.init(method, target, query: query.requestQuery, headers: headers.requestHeaders, body: body)
   }
 
+  /// Creates a request with a header dictionary.
+  ///
+  /// - Parameters:
+  ///   - method: The method.
+  ///   - target: The target.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - body: The body.
+  @export(implementation)
+  @_disfavoredOverload public init(
+    _ method: HTTPMethod, _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil
+  ) {
+    self.init(method, target, query: query, headers: headers.requestHeaders, body: body)
+  }
+
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
+  @export(implementation)
   public init(
-    _ method: HTTPMethod = .get, _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
+    _ method: HTTPMethod, _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
   ) {
     self.init(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders, body: body)
   }
 
   /// A `GET` request with a variable as its target.
+  @export(implementation)
   @_disfavoredOverload public static func get(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:]
@@ -50,6 +94,7 @@ extension HTTPRequest {
   }
 
   /// A `GET` request with dictionaries.
+  @export(implementation)
   @_disfavoredOverload public static func get(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders()
@@ -57,7 +102,17 @@ extension HTTPRequest {
     HTTPRequest(.get, target, query: query.requestQuery, headers: headers.requestHeaders)
   }
 
+  /// A `GET` request with a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public static func get(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible
+  ) -> HTTPRequest {
+    HTTPRequest(.get, target, query: query, headers: headers.requestHeaders)
+  }
+
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
+  @export(implementation)
   public static func get(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders()
@@ -66,6 +121,7 @@ extension HTTPRequest {
   }
 
   /// A `HEAD` request with a variable as its target.
+  @export(implementation)
   @_disfavoredOverload public static func head(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:]
@@ -74,6 +130,7 @@ extension HTTPRequest {
   }
 
   /// A `HEAD` request with dictionaries.
+  @export(implementation)
   @_disfavoredOverload public static func head(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders()
@@ -81,7 +138,17 @@ extension HTTPRequest {
     HTTPRequest(.head, target, query: query.requestQuery, headers: headers.requestHeaders)
   }
 
+  /// A `HEAD` request with a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public static func head(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible
+  ) -> HTTPRequest {
+    HTTPRequest(.head, target, query: query, headers: headers.requestHeaders)
+  }
+
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
+  @export(implementation)
   public static func head(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders()
@@ -90,6 +157,7 @@ extension HTTPRequest {
   }
 
   /// A `DELETE` request with a variable as its target.
+  @export(implementation)
   @_disfavoredOverload public static func delete(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil
@@ -98,6 +166,7 @@ extension HTTPRequest {
   }
 
   /// A `DELETE` request with dictionaries.
+  @export(implementation)
   @_disfavoredOverload public static func delete(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
@@ -105,7 +174,17 @@ extension HTTPRequest {
     HTTPRequest(.delete, target, query: query.requestQuery, headers: headers.requestHeaders, body: body)
   }
 
+  /// A `DELETE` request with a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public static func delete(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil
+  ) -> HTTPRequest {
+    HTTPRequest(.delete, target, query: query, headers: headers.requestHeaders, body: body)
+  }
+
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
+  @export(implementation)
   public static func delete(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
@@ -114,6 +193,7 @@ extension HTTPRequest {
   }
 
   /// A `POST` request with a variable as its target.
+  @export(implementation)
   @_disfavoredOverload public static func post(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil
@@ -122,6 +202,7 @@ extension HTTPRequest {
   }
 
   /// A `POST` request with dictionaries.
+  @export(implementation)
   @_disfavoredOverload public static func post(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
@@ -129,7 +210,17 @@ extension HTTPRequest {
     HTTPRequest(.post, target, query: query.requestQuery, headers: headers.requestHeaders, body: body)
   }
 
+  /// A `POST` request with a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public static func post(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil
+  ) -> HTTPRequest {
+    HTTPRequest(.post, target, query: query, headers: headers.requestHeaders, body: body)
+  }
+
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
+  @export(implementation)
   public static func post(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
@@ -138,6 +229,7 @@ extension HTTPRequest {
   }
 
   /// A `PUT` request with a variable as its target.
+  @export(implementation)
   @_disfavoredOverload public static func put(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil
@@ -146,6 +238,7 @@ extension HTTPRequest {
   }
 
   /// A `PUT` request with dictionaries.
+  @export(implementation)
   @_disfavoredOverload public static func put(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
@@ -153,7 +246,17 @@ extension HTTPRequest {
     HTTPRequest(.put, target, query: query.requestQuery, headers: headers.requestHeaders, body: body)
   }
 
+  /// A `PUT` request with a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public static func put(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil
+  ) -> HTTPRequest {
+    HTTPRequest(.put, target, query: query, headers: headers.requestHeaders, body: body)
+  }
+
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
+  @export(implementation)
   public static func put(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
@@ -162,6 +265,7 @@ extension HTTPRequest {
   }
 
   /// A `PATCH` request with a variable as its target.
+  @export(implementation)
   @_disfavoredOverload public static func patch(
     _ target: some RequestTargetConvertible, query: Query = [:],
     headers: HTTPHeaders = [:], body: HTTPBody? = nil
@@ -170,6 +274,7 @@ extension HTTPRequest {
   }
 
   /// A `PATCH` request with dictionaries.
+  @export(implementation)
   @_disfavoredOverload public static func patch(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil
@@ -177,7 +282,17 @@ extension HTTPRequest {
     HTTPRequest(.patch, target, query: query.requestQuery, headers: headers.requestHeaders, body: body)
   }
 
+  /// A `PATCH` request with a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public static func patch(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil
+  ) -> HTTPRequest {
+    HTTPRequest(.patch, target, query: query, headers: headers.requestHeaders, body: body)
+  }
+
   @available(*, unavailable, message: "beside a dictionary, write RequestTarget(target) for a target in a variable")
+  @export(implementation)
   public static func patch(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
     headers: some HTTPHeadersConvertible = HTTPHeaders(), body: HTTPBody? = nil

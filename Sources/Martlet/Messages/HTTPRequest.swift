@@ -54,7 +54,7 @@ public struct HTTPRequest: Sendable, Hashable {
   ///   - headers: Header fields.
   ///   - body: The body.
   public init(
-    _ method: HTTPMethod = .get, _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    _ method: HTTPMethod, _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     body: HTTPBody? = nil
   ) {
     parts = Boxed(Parts(method: method, target: target, query: query, headers: headers, body: body))

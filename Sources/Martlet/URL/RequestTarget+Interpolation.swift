@@ -91,17 +91,42 @@ extension RequestTarget: ExpressibleByStringInterpolation {
       append(String(path), keeping: .unreservedAndSlash)
     }
 
-    /// Rejects an optional at compile time: unwrap it first.
+    /// Adds a value that is not `CustomStringConvertible`, such as an enum case, escaped for its position.
+    ///
+    /// - Parameter value: The value, as `String(describing:)` shows it.
+    public mutating func appendInterpolation<Value>(_ value: Value) {
+      append(String(describing: value), keeping: .unreserved)
+    }
+
+    /// Adds an optional value, escaped for its position, or a text in place of `nil`, escaped as well.
+    ///
+    /// - Parameters:
+    ///   - value: The value, as `String(describing:)` shows it.
+    ///   - text: The text.
+    public mutating func appendInterpolation<Value>(
+      _ value: Value?, default text: @autoclosure () -> some StringProtocol
+    ) {
+      append(value.map { String(describing: $0) } ?? String(text()), keeping: .unreserved)
+    }
+
+    /// An optional makes the target invalid: unwrap it first.
+    ///
+    /// With an unavailable function, the compiler would read the literal as a `String` instead, and nothing in it would be
+    /// escaped.
     ///
     /// - Parameter value: An optional.
-    @available(*, unavailable, message: "unwrap the optional first: nil has no place in a request target")
-    public mutating func appendInterpolation<Value>(_ value: Value?) {}
+    @available(*, deprecated, message: "unwrap the optional first: the request will throw an error")
+    public mutating func appendInterpolation<Value>(_ value: Value?) {
+      refuse("an optional is interpolated: unwrap it first, or write \\(value, default: \"…\")")
+    }
 
-    /// Rejects a target at compile time: set a base URL instead.
+    /// A target makes the target invalid: set a base URL instead.
     ///
     /// - Parameter target: A target.
-    @available(*, unavailable, message: "a target cannot be part of another: set baseURL, or use a URL")
-    public mutating func appendInterpolation(_ target: RequestTarget) {}
+    @available(*, deprecated, message: "set baseURL, or interpolate a URL: the request will throw an error")
+    public mutating func appendInterpolation(_ target: RequestTarget) {
+      refuse("a target is interpolated into another: set baseURL, or interpolate a URL")
+    }
   }
 }
 

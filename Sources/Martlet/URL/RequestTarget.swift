@@ -14,8 +14,8 @@ public import MartletBase
 /// ```
 ///
 /// All characters except unreserved ones (RFC 3986 §2.3) are percent-encoded. A path segment that contains a value and
-/// becomes empty, `.` or `..` makes the target invalid. An optional is rejected at compile time. An invalid target
-/// throws when the request is sent, never earlier.
+/// becomes empty, `.` or `..` makes the target invalid, and so does an optional. An invalid target throws when the
+/// request is sent, never earlier.
 ///
 /// At the start of a target, a value is a path segment, so it cannot name another host; a string that begins with
 /// a scheme and `://` makes the target invalid. A `URL` at the start is used unchanged:
@@ -30,6 +30,9 @@ public import MartletBase
 ///
 /// The same rule applies wherever a literal becomes a target, including `RequestTarget("/users/\(id)")`: interpolated
 /// values are escaped. Only ``init(text:)`` treats an interpolated literal as a plain `String`.
+///
+/// An expression is not a literal. `"/users/\(id)" + suffix` and `text ?? "/users/\(id)"` are strings, so nothing in
+/// them is escaped. Write one literal, or `"/users/\(id)" as RequestTarget` for a part of an expression.
 ///
 /// A target is appended to a base URL, whatever slashes stand between them:
 ///
@@ -70,9 +73,14 @@ public struct RequestTarget: Sendable, Hashable {
   /// values interpolated into it are escaped as usual. ``init(text:)`` takes such a literal without escaping.
   ///
   /// - Parameter text: A URL, or a reference that is joined to the base URL.
-  public init(_ text: String) {
+  @_disfavoredOverload public init(_ text: String) {
     storage = .text(text)
   }
+
+  /// Creates a target from a literal, as in `.init("/users/\(id)")`.
+  ///
+  /// - Parameter target: The target.
+  public init(_ target: RequestTarget) { self = target }
 
   /// Creates a target from a string; values interpolated into a literal are not escaped.
   ///

@@ -33,6 +33,23 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `POST` request with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func post(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    post(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
+      isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `POST` request with a variable as its target and decodes the JSON.
   @discardableResult
   @export(implementation)
@@ -62,6 +79,23 @@ extension HTTPClient {
   ) -> RequestHandle<T> {
     post(
       target, query: query.requestQuery, headers: headers.requestHeaders, body: body, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
+  /// Starts a `POST` request with a header dictionary and decodes the JSON.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func post<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    post(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
       as: type, isolation: isolation, onStart: onStart,
       onSuccess: onSuccess, onError: onError)
   }
@@ -99,6 +133,23 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `POST` request with a header dictionary and decodes the JSON on the caller's actor.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func post<T: Decodable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated any Actor = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    post(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `PUT` request with a variable as its target.
   @discardableResult
   @export(implementation)
@@ -128,6 +179,23 @@ extension HTTPClient {
   ) -> RequestHandle<HTTPResponse> {
     put(
       target, query: query.requestQuery, headers: headers.requestHeaders, body: body, options: options,
+      isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
+  /// Starts a `PUT` request with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func put(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    put(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
       isolation: isolation, onStart: onStart,
       onSuccess: onSuccess, onError: onError)
   }
@@ -165,6 +233,23 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `PUT` request with a header dictionary and decodes the JSON.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func put<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    put(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `PUT` request with a variable as its target and decodes the JSON on the caller's actor.
   @discardableResult
   @export(implementation)
@@ -194,6 +279,23 @@ extension HTTPClient {
   ) -> RequestHandle<HTTPResponse> {
     put(
       target, query: query.requestQuery, headers: headers.requestHeaders, body: body, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
+  /// Starts a `PUT` request with a header dictionary and decodes the JSON on the caller's actor.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func put<T: Decodable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated any Actor = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    put(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
       as: type, isolation: isolation, onStart: onStart,
       onSuccess: onSuccess, onError: onError)
   }
@@ -231,6 +333,23 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `PATCH` request with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func patch(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    patch(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
+      isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `PATCH` request with a variable as its target and decodes the JSON.
   @discardableResult
   @export(implementation)
@@ -264,6 +383,23 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `PATCH` request with a header dictionary and decodes the JSON.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func patch<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    patch(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `PATCH` request with a variable as its target and decodes the JSON on the caller's actor.
   @discardableResult
   @export(implementation)
@@ -293,6 +429,23 @@ extension HTTPClient {
   ) -> RequestHandle<HTTPResponse> {
     patch(
       target, query: query.requestQuery, headers: headers.requestHeaders, body: body, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
+  /// Starts a `PATCH` request with a header dictionary and decodes the JSON on the caller's actor.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func patch<T: Decodable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated any Actor = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    patch(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
       as: type, isolation: isolation, onStart: onStart,
       onSuccess: onSuccess, onError: onError)
   }

@@ -23,6 +23,18 @@ extension HTTPClient.BodyVerb {
     return try await client.send(request, options: options)
   }
 
+  /// Sends the request and returns the whole response, with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  public func callAsFunction(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    let request = HTTPRequest(method, target, query: query, headers: headers.requestHeaders, body: body)
+    return try await client.send(request, options: options)
+  }
+
   /// Sends the request and returns the whole response, with variables.
   @discardableResult
   @export(implementation)
@@ -33,6 +45,19 @@ extension HTTPClient.BodyVerb {
   ) async throws -> HTTPResponse {
     let request = HTTPRequest(
       method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders, body: body)
+    return try await client.send(request, options: options)
+  }
+
+  /// Sends the request and returns the whole response, with a variable and a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func callAsFunction(
+    _ target: some RequestTargetConvertible, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    let request = HTTPRequest(
+      method, target.requestTarget, query: query, headers: headers.requestHeaders, body: body)
     return try await client.send(request, options: options)
   }
 
@@ -57,6 +82,17 @@ extension HTTPClient.BodyVerb {
     return try await client.json(request, options, type)
   }
 
+  /// Sends the request and decodes the JSON of the response, with a header dictionary.
+  @export(implementation)
+  public func callAsFunction<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    let request = HTTPRequest(method, target, query: query, headers: headers.requestHeaders, body: body)
+    return try await client.json(request, options, type)
+  }
+
   /// Sends the request and decodes the JSON of the response, with variables.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
@@ -66,6 +102,18 @@ extension HTTPClient.BodyVerb {
   ) async throws -> T {
     let request = HTTPRequest(
       method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders, body: body)
+    return try await client.json(request, options, type)
+  }
+
+  /// Sends the request and decodes the JSON of the response, with a variable and a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
+    _ target: some RequestTargetConvertible, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    let request = HTTPRequest(
+      method, target.requestTarget, query: query, headers: headers.requestHeaders, body: body)
     return try await client.json(request, options, type)
   }
 
@@ -90,6 +138,17 @@ extension HTTPClient.BodyVerb {
     return try await client.own(request, options, type)
   }
 
+  /// Sends the request and decodes the JSON on the caller's actor, with a header dictionary.
+  @export(implementation)
+  public func callAsFunction<T: Decodable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    let request = HTTPRequest(method, target, query: query, headers: headers.requestHeaders, body: body)
+    return try await client.own(request, options, type)
+  }
+
   /// Sends the request and decodes the JSON on the caller's actor, with variables.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable>(
@@ -99,6 +158,18 @@ extension HTTPClient.BodyVerb {
   ) async throws -> T {
     let request = HTTPRequest(
       method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders, body: body)
+    return try await client.own(request, options, type)
+  }
+
+  /// Sends the request and decodes the JSON on the caller's actor, with a variable and a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public func callAsFunction<T: Decodable>(
+    _ target: some RequestTargetConvertible, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    let request = HTTPRequest(
+      method, target.requestTarget, query: query, headers: headers.requestHeaders, body: body)
     return try await client.own(request, options, type)
   }
 }

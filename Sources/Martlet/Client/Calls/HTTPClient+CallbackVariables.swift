@@ -32,6 +32,22 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `GET` request with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func get(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions(),
+    isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    get(
+      target, query: query, headers: headers.requestHeaders, options: options,
+      isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `GET` request with a variable as its target and decodes the JSON.
   @discardableResult
   @export(implementation)
@@ -60,6 +76,22 @@ extension HTTPClient {
   ) -> RequestHandle<T> {
     get(
       target, query: query.requestQuery, headers: headers.requestHeaders, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
+  /// Starts a `GET` request with a header dictionary and decodes the JSON.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func get<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    get(
+      target, query: query, headers: headers.requestHeaders, options: options,
       as: type, isolation: isolation, onStart: onStart,
       onSuccess: onSuccess, onError: onError)
   }
@@ -96,6 +128,22 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `GET` request with a header dictionary and decodes the JSON on the caller's actor.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func get<T: Decodable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated any Actor = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    get(
+      target, query: query, headers: headers.requestHeaders, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `HEAD` request with a variable as its target.
   @discardableResult
   @export(implementation)
@@ -124,6 +172,22 @@ extension HTTPClient {
   ) -> RequestHandle<HTTPResponse> {
     head(
       target, query: query.requestQuery, headers: headers.requestHeaders, options: options,
+      isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
+  /// Starts a `HEAD` request with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func head(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions(),
+    isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    head(
+      target, query: query, headers: headers.requestHeaders, options: options,
       isolation: isolation, onStart: onStart,
       onSuccess: onSuccess, onError: onError)
   }
@@ -161,6 +225,23 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `DELETE` request with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func delete(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (HTTPResponse) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    delete(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
+      isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `DELETE` request with a variable as its target and decodes the JSON.
   @discardableResult
   @export(implementation)
@@ -194,6 +275,23 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
+  /// Starts a `DELETE` request with a header dictionary and decodes the JSON.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func delete<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    delete(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
   /// Starts a `DELETE` request with a variable as its target and decodes the JSON on the caller's actor.
   @discardableResult
   @export(implementation)
@@ -223,6 +321,23 @@ extension HTTPClient {
   ) -> RequestHandle<HTTPResponse> {
     delete(
       target, query: query.requestQuery, headers: headers.requestHeaders, body: body, options: options,
+      as: type, isolation: isolation, onStart: onStart,
+      onSuccess: onSuccess, onError: onError)
+  }
+
+  /// Starts a `DELETE` request with a header dictionary and decodes the JSON on the caller's actor.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func delete<T: Decodable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(),
+    as type: T.Type, isolation: isolated any Actor = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    delete(
+      target, query: query, headers: headers.requestHeaders, body: body, options: options,
       as: type, isolation: isolation, onStart: onStart,
       onSuccess: onSuccess, onError: onError)
   }

@@ -21,6 +21,17 @@ extension HTTPClient.HeadVerb {
     return try await client.send(request, options: options)
   }
 
+  /// Sends the request and returns the whole response, with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  public func callAsFunction(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    let request = HTTPRequest(method, target, query: query, headers: headers.requestHeaders)
+    return try await client.send(request, options: options)
+  }
+
   /// Sends the request and returns the whole response, with variables.
   @discardableResult
   @export(implementation)
@@ -29,6 +40,17 @@ extension HTTPClient.HeadVerb {
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions()
   ) async throws -> HTTPResponse {
     let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
+    return try await client.send(request, options: options)
+  }
+
+  /// Sends the request and returns the whole response, with a variable and a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func callAsFunction(
+    _ target: some RequestTargetConvertible, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers.requestHeaders)
     return try await client.send(request, options: options)
   }
 }
@@ -56,6 +78,17 @@ extension HTTPClient.Verb {
     return try await client.send(request, options: options)
   }
 
+  /// Sends the request and returns the whole response, with a header dictionary.
+  @discardableResult
+  @export(implementation)
+  public func callAsFunction(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    let request = HTTPRequest(method, target, query: query, headers: headers.requestHeaders)
+    return try await client.send(request, options: options)
+  }
+
   /// Sends the request and returns the whole response, with variables.
   @discardableResult
   @export(implementation)
@@ -64,6 +97,17 @@ extension HTTPClient.Verb {
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions()
   ) async throws -> HTTPResponse {
     let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
+    return try await client.send(request, options: options)
+  }
+
+  /// Sends the request and returns the whole response, with a variable and a header dictionary.
+  @discardableResult
+  @export(implementation)
+  @_disfavoredOverload public func callAsFunction(
+    _ target: some RequestTargetConvertible, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers.requestHeaders)
     return try await client.send(request, options: options)
   }
 
@@ -86,6 +130,16 @@ extension HTTPClient.Verb {
     return try await client.json(request, options, type)
   }
 
+  /// Sends the request and decodes the JSON of the response, with a header dictionary.
+  @export(implementation)
+  public func callAsFunction<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    let request = HTTPRequest(method, target, query: query, headers: headers.requestHeaders)
+    return try await client.json(request, options, type)
+  }
+
   /// Sends the request and decodes the JSON of the response, with variables.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
@@ -93,6 +147,16 @@ extension HTTPClient.Verb {
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
+    return try await client.json(request, options, type)
+  }
+
+  /// Sends the request and decodes the JSON of the response, with a variable and a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
+    _ target: some RequestTargetConvertible, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers.requestHeaders)
     return try await client.json(request, options, type)
   }
 
@@ -115,6 +179,16 @@ extension HTTPClient.Verb {
     return try await client.own(request, options, type)
   }
 
+  /// Sends the request and decodes the JSON on the caller's actor, with a header dictionary.
+  @export(implementation)
+  public func callAsFunction<T: Decodable>(
+    _ target: RequestTarget, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    let request = HTTPRequest(method, target, query: query, headers: headers.requestHeaders)
+    return try await client.own(request, options, type)
+  }
+
   /// Sends the request and decodes the JSON on the caller's actor, with variables.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable>(
@@ -122,6 +196,16 @@ extension HTTPClient.Verb {
     headers: some HTTPHeadersConvertible = HTTPHeaders(), options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     let request = HTTPRequest(method, target.requestTarget, query: query.requestQuery, headers: headers.requestHeaders)
+    return try await client.own(request, options, type)
+  }
+
+  /// Sends the request and decodes the JSON on the caller's actor, with a variable and a header dictionary.
+  @export(implementation)
+  @_disfavoredOverload public func callAsFunction<T: Decodable>(
+    _ target: some RequestTargetConvertible, query: Query,
+    headers: some HTTPHeadersConvertible, options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    let request = HTTPRequest(method, target.requestTarget, query: query, headers: headers.requestHeaders)
     return try await client.own(request, options, type)
   }
 }

@@ -123,4 +123,7 @@ extension HTTPBody {
   public static func json(_ value: JSONValue) -> HTTPBody {
     HTTPBody(.json(DeferredJSON(value)), contentType: "application/json")
   }
+
+  @available(*, unavailable, message: "write .string(text), .integer(number) for variables, or an Encodable value")
+  public static func json(_ value: [String: Any]) -> HTTPBody { json(.null) }
 }
