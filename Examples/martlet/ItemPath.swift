@@ -71,59 +71,68 @@ struct ItemPath: Equatable {
 }
 
 /// The JSON document that items describe.
-indirect enum JSONTree {
-  /// A value as JSON.
-  case value(String)
-  case object([(name: String, value: JSONTree)])
-  /// The elements; `nil` is an element that no item sets, sent as `null`.
-  case array([JSONTree?])
+///
+/// A class, so an item changes its place in the document without a copy of its siblings.
+final class JSONTree {
+  private enum Content {
+    case none
+    /// A value as JSON.
+    case value(String)
+    case object
+    case array
+  }
+
+  private var content = Content.none
+  /// The members of an object, in their order.
+  private var members: [(name: String, value: JSONTree)] = []
+  /// The positions of members by the bytes of their names, because Swift compares composed characters as equal.
+  private var positions: [[UInt8]: Int] = [:]
+  /// The elements of an array; one that no item sets is sent as `null`.
+  private var elements: [JSONTree] = []
+
+  private init() {}
 
   /// Builds the document of the items' names and values, in their order.
   ///
   /// If a name occurs twice, the last value counts.
   ///
   /// - Throws: ``UsageError`` if an item needs an object in the place of an array or a value, or the reverse.
-  init(_ items: [(name: String, json: String)]) throws(UsageError) {
-    var root: JSONTree?
+  convenience init(_ items: [(name: String, json: String)]) throws(UsageError) {
+    self.init()
     for (name, json) in items {
-      let steps = try ItemPath(name).steps[...]
-      root = try Self.setting(json, at: steps, in: root, name)
+      var place = self
+      for step in try ItemPath(name).steps { place = try place.child(at: step, name) }
+      try place.set(json, name)
     }
-    self = root ?? .object([])
   }
 
-  private static func setting(
-    _ json: String, at steps: ArraySlice<ItemPath.Step>, in tree: JSONTree?, _ name: String
-  ) throws(UsageError) -> JSONTree {
-    guard let step = steps.first else {
-      switch tree {
-      case nil, .value: return .value(json)
-      case .object: throw conflict(name, needs: "a value", but: "an object")
-      case .array: throw conflict(name, needs: "a value", but: "an array")
-      }
+  private func set(_ json: String, _ name: String) throws(UsageError) {
+    switch content {
+    case .none, .value: content = .value(json)
+    case .object: throw Self.conflict(name, needs: "a value", but: "an object")
+    case .array: throw Self.conflict(name, needs: "a value", but: "an array")
     }
-    let rest = steps.dropFirst()
-    switch (step, tree) {
-    case (_, .value): throw conflict(name, needs: "an object or array", but: "a value")
-    case (.name, .array): throw conflict(name, needs: "an object", but: "an array")
-    case (.index, .object), (.append, .object): throw conflict(name, needs: "an array", but: "an object")
+  }
+
+  /// Returns the member or element of a step, and creates it if necessary.
+  private func child(at step: ItemPath.Step, _ name: String) throws(UsageError) -> JSONTree {
+    switch (step, content) {
+    case (_, .value): throw Self.conflict(name, needs: "an object or array", but: "a value")
+    case (.name, .array): throw Self.conflict(name, needs: "an object", but: "an array")
+    case (.index, .object), (.append, .object): throw Self.conflict(name, needs: "an array", but: "an object")
     case (.name(let key), _):
-      var members: [(name: String, value: JSONTree)] = []
-      if case .object(let known)? = tree { members = known }
-      if let index = members.firstIndex(where: { $0.name == key }) {
-        members[index].value = try setting(json, at: rest, in: members[index].value, name)
-      } else {
-        members.append((key, try setting(json, at: rest, in: nil, name)))
-      }
-      return .object(members)
+      content = .object
+      let octets = Array(key.utf8)
+      if let position = positions[octets] { return members[position].value }
+      positions[octets] = members.count
+      members.append((key, JSONTree()))
+      return members[members.count - 1].value
     case (.index, _), (.append, _):
-      var elements: [JSONTree?] = []
-      if case .array(let known)? = tree { elements = known }
+      content = .array
       var index = elements.count
       if case .index(let given) = step { index = given }
-      while elements.count <= index { elements.append(nil) }
-      elements[index] = try setting(json, at: rest, in: elements[index], name)
-      return .array(elements)
+      while elements.count <= index { elements.append(JSONTree()) }
+      return elements[index]
     }
   }
 
@@ -131,13 +140,19 @@ indirect enum JSONTree {
     UsageError("the item '\(name)' needs \(needs), but an earlier item makes \(other) in that place")
   }
 
-  /// The document as text.
+  /// The document as text; an object if no item has made it.
   var text: String {
-    switch self {
+    guard case .none = content else { return json }
+    return "{}"
+  }
+
+  private var json: String {
+    switch content {
+    case .none: "null"
     case .value(let json): json
-    case .object(let members):
-      "{" + members.map { "\(RequestCommand.quoted($0.name)): \($0.value.text)" }.joined(separator: ", ") + "}"
-    case .array(let elements): "[" + elements.map { $0?.text ?? "null" }.joined(separator: ", ") + "]"
+    case .object:
+      "{" + members.map { "\(RequestCommand.quoted($0.name)): \($0.value.json)" }.joined(separator: ", ") + "}"
+    case .array: "[" + elements.map(\.json).joined(separator: ", ") + "]"
     }
   }
 }

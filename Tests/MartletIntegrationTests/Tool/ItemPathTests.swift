@@ -32,10 +32,20 @@ import Testing
     (["a[2]=x", "a[0]=y", "a[]=z"], #"{"a": ["y", null, "x", "z"]}"#),
     (["a[0][id]:=1", "a[0][id]:=2", "a[1][id]:=3"], #"{"a": [{"id": 2}, {"id": 3}]}"#),
     (["[]:=1", "[]=b"], #"[1, "b"]"#), (["[a]=b"], #"{"a": "b"}"#), ([#"a\[b\]=c"#], #"{"a[b]": "c"}"#),
-    (["a=1", "a=2"], #"{"a": "2"}"#),
+    (["a=1", "a=2"], #"{"a": "2"}"#), (["\u{E9}=1", "e\u{301}=2"], "{\"\u{E9}\": \"1\", \"e\u{301}\": \"2\"}"),
   ])
   func `builds a document from nested items`(items: [String], json: String) throws {
-    #expect(try document(items) == json)
+    #expect(Array(try document(items).utf8) == Array(json.utf8))
+  }
+
+  @Test func `builds a large document in linear time`() throws {
+    let count = 100_000
+
+    let object = try JSONTree((0..<count).map { ("k\($0)", "1") }).text
+    let array = try JSONTree(Array(repeating: ("a[]", "1"), count: count)).text
+
+    // In quadratic time, this test would exceed the suite's limit.
+    #expect(object.utf8.count > 8 * count && array.utf8.count == 3 * count + 7)
   }
 
   @Test(arguments: [
