@@ -48,14 +48,11 @@ enum CurlOptions {
   static func problem(_ name: String, in argument: String? = nil) -> UsageError {
     let place = argument.map { $0 == name ? "" : " in '\($0)'" } ?? ""
     let problem = "unknown option '\(name)'\(place)"
-    if let argument, OptionEntry.byName["-\(argument)"] != nil || refused["-\(argument)"] != nil {
-      return UsageError("\(problem); did you mean -\(argument)?")
-    }
+    if let argument, let advice = advice("-\(argument)") { return UsageError("\(problem); \(advice)") }
     if let way = refused[name] { return UsageError("\(problem); use \(way)") }
     if unmatched.contains(name) { return UsageError("\(problem); the tool has no equivalent") }
     let guess: String? = if let argument { nearest(toLetter: name, in: argument) } else { nearest(to: name) }
-    let advice = guess.map { "did you mean \($0)?" } ?? "see martlet --help"
-    return UsageError("\(problem); \(advice)")
+    return UsageError("\(problem); \(guess ?? "see martlet --help")")
   }
 
   /// Reads `Name: value`, or `Name;` for an empty value.
@@ -76,21 +73,27 @@ enum CurlOptions {
 // MARK: Suggestions
 
 extension CurlOptions {
-  /// The long option nearest to a word; an unsupported one only if no supported one is near.
+  /// Suggests a long option that works, or the replacement of an unsupported one; `nil` for an unknown option.
+  private static func advice(_ name: String) -> String? {
+    if OptionEntry.byName[name] != nil { return "did you mean \(name)?" }
+    return refused[name].map { "for \(name), use \($0)" }
+  }
+
+  /// The advice for the long option nearest to a word; an unsupported one only if no supported one is near.
   private static func nearest(to word: String) -> String? {
     func nearest(_ names: some Collection<String>) -> String? {
       let names = names.filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }
-      return Suggestion.nearest(to: String(word.drop { $0 == "-" }), in: names).map { "--\($0)" }
+      return Suggestion.nearest(to: String(word.drop { $0 == "-" }), in: names).flatMap { advice("--\($0)") }
     }
     return nearest(OptionEntry.byName.keys) ?? nearest(refused.keys)
   }
 
-  /// The long option if the word lacks a hyphen; otherwise the letter in the other case.
+  /// The advice for the long option if the word lacks a hyphen; otherwise for the letter in the other case.
   private static func nearest(toLetter name: String, in argument: String) -> String? {
     if argument.count > 4, let long = nearest(to: argument) { return long }
     let other = name == name.lowercased() ? name.uppercased() : name.lowercased()
     guard let letter = other.last, let option = OptionEntry.byLetter[letter] else { return nil }
-    return option.isLetterOnly ? other : "\(other) (\(option.name))"
+    return "did you mean \(option.isLetterOnly ? other : "\(other) (\(option.name))")?"
   }
 }
 

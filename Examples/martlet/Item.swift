@@ -41,6 +41,9 @@ enum Item: Equatable {
     if Arguments.methods.contains(word) {
       throw UsageError("the method '\(word)' is in the place of an item; write the method before the URL")
     }
+    if word.hasPrefix("-"), word != "-" {
+      throw UsageError("'\(word)' follows '--', so it is not an option but an item; write options before '--'")
+    }
     let forms = "name=text, name:=json, name@file, name==query, Header:value and Header;"
     let options = OptionEntry.byName.keys.map { String($0.dropFirst(2)) }
     let guess = Suggestion.nearest(to: word, in: options).map { "; did you mean --\($0)?" }

@@ -17,8 +17,11 @@ enum Suggestion {
       let isBeginning = word.count > 2 && candidate.count > word.count && candidate.hasPrefix(word)
       return (isBeginning ? 1 : distance(word, candidate), candidate)
     }
-    // On a tie, prefers the candidate of the same length: letters are transposed more often than omitted.
-    func rank(_ guess: (Int, String)) -> (Int, Int, String) { (guess.0, abs(guess.1.count - word.count), guess.1) }
+    // On a tie, prefers the candidate with the same first letter, which is rarely wrong. Then prefers the candidate of
+    // the same length, because letters are transposed more often than omitted.
+    func rank(_ guess: (Int, String)) -> (Int, Int, Int, String) {
+      (guess.0, guess.1.first == word.first ? 0 : 1, abs(guess.1.count - word.count), guess.1)
+    }
     return ranked.filter { $0.0 <= limit && $0.0 < $0.1.count }.min { rank($0) < rank($1) }?.1
   }
 

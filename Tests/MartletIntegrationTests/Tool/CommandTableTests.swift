@@ -132,7 +132,8 @@ import Testing
   @Test(arguments: [
     (["help", "dowload"], "did you mean martlet help download?"), (["help", "xyz"], "see martlet help"),
     (["help", "cache", "rm"], "'rm'"), (["completion"], "bash, zsh, fish"),
-    (["completion", "bas"], "did you mean bash?"),
+    (["completion", "bas"], "did you mean bash?"), (["completion", "bsh"], "did you mean bash?"),
+    (["completion", "zs"], "did you mean zsh?"),
     (["completion", "tcsh"], "bash, zsh, fish"), (["manual", "x"], "'x'"),
     (["cache", "list", "x"], "see martlet help cache"),
     (["cache", "lss", "x"], "did you mean ls?"), (["cache", "ls"], "folder"), (["cache", "ls", "a", "b"], "'b'"),

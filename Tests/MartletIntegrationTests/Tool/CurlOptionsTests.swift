@@ -118,12 +118,34 @@ import Testing
     ("--hed", "--head"), ("--haed", "--head"), ("--verbse", "--verbose"), ("--timout=1", "--timeout"),
     ("--cookiejar", "--cookie-jar"), ("--comp", "--compressed"), ("--segment", "--segments"), ("-json", "--json"),
     ("-timeout", "--timeout"), ("-M", "-m (--timeout)"), ("-vM9", "-m (--timeout)"),
+    ("--heders", "--header"),
   ])
   func `the error for an unknown option suggests a similar one`(word: String, meant: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test", word]) }
 
     #expect(error?.description.hasPrefix("unknown option '-") ?? false, "\(error?.description ?? "")")
     #expect(error?.description.hasSuffix("; did you mean \(meant)?") ?? false, "\(error?.description ?? "")")
+  }
+
+  @Test(arguments: [
+    ("--fial", "for --fail, use the exit code"), ("-trace", "for --trace, use -v"),
+    ("--dry-rnu", "for --dry-run, use --offline"), ("--netcr", "for --netrc, use --user NAME"),
+  ])
+  func `the error for a misspelled unsupported option names the alternative`(word: String, way: String) {
+    let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test", word]) }
+
+    #expect(error?.description.contains("; \(way)") == true, "\(error as Any)")
+  }
+
+  @Test func `every suggested option works`() {
+    for name in OptionEntry.byName.keys.sorted() + CurlOptions.refused.keys.sorted() where name.hasPrefix("--") {
+      for word in [String(name.dropLast()), "\(name)x"] where OptionEntry.byName[word] == nil {
+        let text = CurlOptions.problem(word).description
+        guard let start = text.firstRange(of: "did you mean ")?.upperBound else { continue }
+        let meant = String(text[start...].dropLast())
+        #expect(OptionEntry.byName[meant] != nil, "\(text)")
+      }
+    }
   }
 
   @Test func `no option has both a replacement and none, or is supported`() {
