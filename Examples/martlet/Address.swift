@@ -1,3 +1,5 @@
+import Martlet
+
 /// Completes and checks the URLs of the command line.
 ///
 /// A word without scheme counts as a URL only if its host contains a dot, has a port, or is `localhost`, so a
@@ -7,7 +9,7 @@ enum Address {
   ///
   /// - Parameters:
   ///   - text: The word of the command line.
-  ///   - base: The URL that a path such as `/users` is appended to.
+  ///   - base: The URL that a path such as `/users` is appended to, as to ``HTTPClient/Configuration/baseURL``.
   /// - Returns: The whole URL.
   /// - Throws: ``UsageError`` with the cure if the word is not a URL.
   static func absolute(_ text: String, base: String? = nil) throws(UsageError) -> String {
@@ -51,8 +53,19 @@ enum Address {
   private static func joined(_ base: String, _ path: String) throws(UsageError) -> String {
     if base.hasPrefix("/") { throw UsageError("--base '\(base)' is a path; the base is a whole URL") }
     let base = try absolute(base)
-    return (base.hasSuffix("/") ? String(base.dropLast()) : base) + path
+    do {
+      let url = try RequestTarget(path).resolve(against: RequestTarget(base))
+      // The library keeps the user and the password apart from the text of the URL.
+      let authority = base.drop { $0 != "/" }.dropFirst(2).prefix { !"/?#".contains($0) }
+      let user = authority.lastIndex(of: "@").map { authority[...$0] } ?? ""
+      return url.requestString.replacing("://", with: "://\(user)", maxReplacements: 1)
+    } catch {
+      throw UsageError(error.message.replacing("baseURL:", with: "--base:"))
+    }
   }
+
+  /// Checks the value of `--base`.
+  static func check(base: String) throws(UsageError) { _ = try joined(base, "/") }
 
   /// The host of a URL without scheme in lower case, or `nil` if the word is not one.
   private static func host(of text: String) -> String? {
@@ -99,6 +112,7 @@ enum Address {
     if let first = text.first, first == "{" || first == "[", text.count > 1 {
       return UsageError("a JSON document is \(place), and send the document with --json or --body")
     }
+    if text == "-" { return UsageError("'-' is \(place), and send standard input with --body -") }
     let host = text.prefix { !"/?#".contains($0) }
     if host.contains("::"), host.allSatisfy({ $0.isHexDigit || ":.".contains($0) }) {
       return UsageError("'\(shown(text))' has an IPv6 address without brackets; write http://[::1]:8080/x, for example")

@@ -23,7 +23,10 @@ import Testing
   @Test(arguments: [
     ("/users", "https://a.test", "https://a.test/users"), ("/users", "https://a.test/", "https://a.test/users"),
     ("/users", ":8080/v1", "http://localhost:8080/v1/users"), ("/", "a.test", "https://a.test/"),
-    ("b.test", "a.test", "https://b.test"),
+    ("b.test", "a.test", "https://b.test"), ("/x", "http://h.test?key=1", "http://h.test/x?key=1"),
+    ("/x?a=b#f", "http://h.test/v1/?key=1#g", "http://h.test/v1/x?key=1&a=b"),
+    ("/x", "http://h.test/api#f", "http://h.test/api/x"),
+    ("/x", "http://u:p%40@h.test/v1", "http://u:p%40@h.test/v1/x"),
   ])
   func `appends a path to the base URL`(text: String, base: String, url: String) throws {
     #expect(try Address.absolute(text, base: base) == url)
@@ -83,8 +86,8 @@ import Testing
   @Test func `--base completes the paths of all commands`() throws {
     guard case .download(let download) = try Arguments.parse(["download", "/a", "/b", "--base", "c.test", "-o", "."])
     else { throw UsageError("not a download") }
-    guard case .request(let request) = try Arguments.parse(["/a", "--base=:80"]) else { throw UsageError("no request") }
+    guard case .request(let request) = try Arguments.parse(["/a", "--base=:81"]) else { throw UsageError("no request") }
 
-    #expect(download.urls == ["https://c.test/a", "https://c.test/b"] && request.url == "http://localhost:80/a")
+    #expect(download.urls == ["https://c.test/a", "https://c.test/b"] && request.url == "http://localhost:81/a")
   }
 }
