@@ -89,14 +89,18 @@ struct Arguments {
   private mutating func apply(_ given: GivenOption) throws(UsageError) {
     do {
       if given.place == nil, urlTaker == nil, Self.mayTakeURL(given) { urlTaker = given }
-      if given.place != nil, given.option.name == "--header" {
+      switch (given.place, given.option.name) {
+      case (_?, "--header"):
         let (name, value) = try CurlOptions.header(given.value)
         defaultHeaders.append(value, for: name)
-      } else {
+      case (_?, "--user-agent"): defaultHeaders["User-Agent"] = given.value
+      case (let place, let name):
+        if place != nil, name == "--user" || name == "--bearer" { command.identity.isDefault = true }
         try apply(given.option, given.spelling, given.value)
       }
     } catch {
-      throw given.place.map { UsageError("\($0): \(error.description)") } ?? error
+      guard let place = given.place else { throw error }
+      throw UsageError("\(place): \(error)\(ConfigFile.commentHint(given.value))")
     }
   }
 
@@ -124,7 +128,9 @@ struct Arguments {
       command.headers.append(value, for: name)
     case "--user-agent": command.headers.append(value, for: "User-Agent")
     case "--referer": command.headers.append(value, for: "Referer")
-    case "--base": base = value
+    case "--base":
+      try Address.check(base: value)
+      base = value
     case "--session", "--session-read-only":
       command.session = try path(value, of: spelling)
       command.isSessionReadOnly = name == "--session-read-only"
@@ -259,12 +265,27 @@ struct Arguments {
     }
     command.content = try content(fields, self.parts + parts, file: file)
     if isJSON, !command.headers.contains("Accept") { command.headers["Accept"] = "application/json" }
-    var added: [HTTPHeaders.Element] = []
-    for field in defaultHeaders where !command.headers.contains(field.name) { added.append(field) }
-    for field in added { command.headers.append(field.value, for: field.name) }
+    addDefaults(to: &command)
     try command.connecting.check()
     try command.identity.check()
     return command
+  }
+
+  /// Adds the header fields of the configuration file that the command line does not replace.
+  ///
+  /// An `Authorization` field and a token or user replace each other, because a request has one credential.
+  private func addDefaults(to command: inout RequestCommand) {
+    let given = command.headers
+    if given.contains("Authorization") { command.identity.dropDefault() }
+    let identity = command.identity
+    let hasOption = !identity.isDefault && (identity.token != nil || identity.user != nil)
+    let hasCredential = hasOption || command.urlHasUser
+    for field in defaultHeaders where !given.contains(field.name) {
+      let name = field.name.lowercased()
+      if hasCredential, name == "authorization" { continue }
+      command.headers.append(field.value, for: field.name)
+      command.defaultFields.insert(name)
+    }
   }
 
   /// Whether the value of an option looks like the URL of the command line; ignores words that may be secrets.
@@ -356,6 +377,6 @@ struct Arguments {
   private static func method(_ word: String) -> String? {
     if methods.contains(word.uppercased()) { return word.uppercased() }
     let isName = word.utf8.allSatisfy { (65...90).contains($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
-    return isName && !word.isEmpty ? word : nil
+    return isName && word.contains(where: \.isLetter) ? word : nil
   }
 }

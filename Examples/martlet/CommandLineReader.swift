@@ -57,9 +57,17 @@ struct CommandLineReader {
     for (index, letter) in argument.dropFirst().enumerated() {
       guard let option = OptionEntry.byLetter[letter] else { throw CurlOptions.problem("-\(letter)", in: argument) }
       let attached = argument.dropFirst(index + 2)
+      if option.takesValue, attached.hasPrefix("=") { throw Self.mark(after: letter, option) }
       try add(option, "-\(letter)", option.takesValue && !attached.isEmpty ? String(attached) : nil)
       if option.takesValue { return }
     }
+  }
+
+  /// The error for `-o=file`, which would name the file `=file`; shows no value, which may be a secret.
+  private static func mark(after letter: Character, _ option: OptionEntry) -> UsageError {
+    let value = option.value.placeholder ?? "VALUE"
+    let long = option.isLetterOnly ? "" : " or \(option.name)=\(value)"
+    return UsageError("'-\(letter)=' has a '=' after the letter; write -\(letter) \(value)\(long)")
   }
 
   private mutating func add(_ option: OptionEntry, _ spelling: String, _ attached: String?) throws(UsageError) {
@@ -87,10 +95,14 @@ struct CommandLineReader {
 extension CommandLineReader {
   /// Adds the options of a configuration file, except those that the command line overrides or excludes.
   mutating func add(defaults: [GivenOption], for command: CommandName) {
+    let usable = defaults.filter {
+      $0.option.commands.contains(command) && ($0.command == nil || $0.command == command)
+    }
     let given = options
-    let used = defaults.filter { entry in
-      guard entry.option.commands.contains(command), entry.command ?? command == command else { return false }
-      return !given.contains {
+    // The section of the command overrides the options of all commands, in the same way.
+    let section = usable.filter { $0.command != nil }
+    let used = usable.filter { entry in
+      !(entry.command == nil ? given + section : given).contains {
         ($0.option.name == entry.option.name && !entry.option.isRepeatable) || Self.exclude($0.option, entry.option)
       }
     }
@@ -102,14 +114,18 @@ extension CommandLineReader {
     for given in options where !given.option.commands.contains(command) {
       throw Self.foreign(given, command)
     }
-    for (index, given) in options.enumerated() {
-      if let other = options[..<index].first(where: { Self.exclude($0.option, given.option) }) {
+    var known: [GivenOption] = []
+    var names: Set<String> = []
+    for given in options where names.insert(given.option.name).inserted {
+      if let other = known.first(where: { Self.exclude($0.option, given.option) }) {
         throw UsageError("\(other.spelling) and \(given.spelling) exclude each other")
       }
+      known.append(given)
     }
   }
 
-  private static func exclude(_ one: OptionEntry, _ other: OptionEntry) -> Bool {
+  /// Whether two options exclude each other.
+  static func exclude(_ one: OptionEntry, _ other: OptionEntry) -> Bool {
     one.conflicts.contains(other.name) || other.conflicts.contains(one.name)
   }
 

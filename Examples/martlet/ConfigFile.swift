@@ -40,10 +40,7 @@ struct ConfigFile {
     guard facts.st_mode & 0o002 == 0 || facts.st_mode & S_IFMT != S_IFREG else {
       throw UsageError("others can change the configuration file '\(path)'; run chmod o-w '\(path)'")
     }
-    guard facts.st_size <= maximumBytes else {
-      throw UsageError("the configuration file '\(path)' is larger than \(maximumBytes >> 20) MiB")
-    }
-    let data = try Identity.contents(of: path, for: "--config")
+    let data = try InputFile.contents(of: path, for: "--config", limit: maximumBytes)
     guard let text = String(validating: data, as: UTF8.self) else {
       throw UsageError("the configuration file '\(path)' is not text in UTF-8")
     }
@@ -54,6 +51,8 @@ struct ConfigFile {
   func options(_ text: String) throws(UsageError) -> [GivenOption] {
     var options: [GivenOption] = []
     var command: CommandName?
+    // Some editors begin a file with a byte order mark.
+    let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let line = line.trimmingCharacters(in: .whitespaces)
       if line.isEmpty || line.hasPrefix("#") { continue }
@@ -63,6 +62,7 @@ struct ConfigFile {
           command = try Self.section(line)
         } else if var option = try option(line, command) {
           option.place = place
+          try Self.check(option, beside: options)
           options.append(option)
         }
       } catch {
@@ -70,6 +70,14 @@ struct ConfigFile {
       }
     }
     return options
+  }
+
+  /// Rejects an option that another one of the same section excludes.
+  private static func check(_ option: GivenOption, beside others: [GivenOption]) throws(UsageError) {
+    for other in others where other.command == option.command {
+      guard CommandLineReader.exclude(other.option, option.option) else { continue }
+      throw UsageError("\(other.option.name.dropFirst(2)) and \(option.option.name.dropFirst(2)) exclude each other")
+    }
   }
 
   private static func section(_ line: String) throws(UsageError) -> CommandName {
@@ -98,7 +106,7 @@ struct ConfigFile {
     }
     guard option.takesValue else {
       guard ["", "true", "false"].contains(value) else {
-        throw UsageError("the option '\(spelled)' takes no value but true or false")
+        throw UsageError("the option '\(spelled)' takes no value but true or false\(Self.commentHint(value))")
       }
       return value == "false" ? nil : GivenOption(option: option, spelling: option.name, value: "", command: command)
     }
@@ -113,8 +121,18 @@ struct ConfigFile {
   private static func entry(_ spelled: String) throws(UsageError) -> OptionEntry {
     let name = String(spelled.drop { $0 == "-" })
     if name.count == 1, let option = OptionEntry.byLetter[name.first ?? " "] { return option }
-    guard let option = OptionEntry.byName["--\(name)"] else { throw CurlOptions.problem("--\(name)") }
-    return option
+    if let option = OptionEntry.byName["--\(name)"] { return option }
+    if let colon = name.firstIndex(of: ":"), let option = try? entry(String(name[..<colon])) {
+      let placeholder = option.value.placeholder.map { " = \($0)" } ?? ""
+      throw UsageError("'\(name[...colon])' has a colon; write \(name[..<colon])\(placeholder)")
+    }
+    throw CurlOptions.problem("--\(name)")
+  }
+
+  /// A hint for a value that contains a comment, or nothing.
+  static func commentHint(_ value: String) -> String {
+    let hasComment = value.hasPrefix("#") || value.contains(" #") || value.contains("\t#")
+    return hasComment ? "; a comment needs its own line" : ""
   }
 
   /// Removes the double quotes around a value, in which a backslash escapes a quote or a backslash.

@@ -19,6 +19,8 @@ struct Identity: Equatable, Sendable {
   /// The only scheme for which the password is sent; `nil` allows the scheme that the server requests.
   var scheme: AuthenticationScheme?
   var token: Token?
+  /// Whether the user or the token comes from the configuration file, not from the command line.
+  var isDefault = false
   /// The file that stores entered passwords.
   var credentials: String?
   /// The cookies of the command line, each as `name=value`.
@@ -79,7 +81,7 @@ struct Identity: Equatable, Sendable {
     for file in cookieFiles {
       // In scripts for curl, the file of `-c` is also read, although it does not exist in the first run.
       if savedCookies != nil, !FileManager.default.fileExists(atPath: file) { continue }
-      let data = try Self.contents(of: file, for: "--cookies-txt (-b)", hint: "; a cookie is NAME=VALUE")
+      let data = try InputFile.contents(of: file, for: "--cookies-txt (-b)", hint: "; a cookie is NAME=VALUE")
       let text = String(decoding: data, as: UTF8.self)
       let isTable = text.split(whereSeparator: \.isNewline).allSatisfy {
         $0.hasPrefix("#") || $0.contains("\t") || $0.allSatisfy(\.isWhitespace)
@@ -109,16 +111,15 @@ struct Identity: Equatable, Sendable {
     switch token {
     case .text(let text): return text
     case .file(let path):
-      let text = String(decoding: try contents(of: path, for: "--bearer"), as: UTF8.self)
-      return text.trimmingCharacters(in: .whitespacesAndNewlines)
+      let text = String(decoding: try InputFile.contents(of: path, for: "--bearer"), as: UTF8.self)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+      if text.isEmpty { throw UsageError("the file '\(path)' of --bearer contains no token") }
+      return text
     }
   }
 
-  static func contents(of path: String, for option: String, hint: String = "") throws(UsageError) -> Data {
-    do {
-      return try Data(contentsOf: URL(fileURLWithPath: path))
-    } catch {
-      throw UsageError("\(option) cannot read the file '\(path)'\(hint)")
-    }
+  /// Removes the user or the token of the configuration file.
+  mutating func dropDefault() {
+    if isDefault { (user, token, scheme, isDefault) = (nil, nil, nil, false) }
   }
 }

@@ -127,8 +127,10 @@ extension OptionEntry {
       "--bearer", also: ["--oauth2-bearer"], value: .file("TOKEN|@FILE"), .identity, "send a token", sending,
       conflicts: ["--user"]),
     OptionEntry(
-      "--basic", .identity, "send the password preemptively, with Basic", sending, conflicts: ["--digest"]),
-    OptionEntry("--digest", .identity, "use the password for Digest only", sending, conflicts: ["--basic"]),
+      "--basic", .identity, "send the password preemptively, with Basic", sending,
+      conflicts: ["--digest", "--bearer"]),
+    OptionEntry(
+      "--digest", .identity, "use the password for Digest only", sending, conflicts: ["--basic", "--bearer"]),
     OptionEntry(
       "--credentials", value: .file("FILE"), .identity, "keep entered passwords in a private file", sending),
     OptionEntry(

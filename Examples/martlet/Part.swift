@@ -80,11 +80,17 @@ struct Part: Equatable, Sendable {
     return (rest, filename, type)
   }
 
-  /// Reads standard input if the part refers to it.
+  /// Reads standard input, a pipe or a device if the part refers to it.
   mutating func take(_ input: () throws(UsageError) -> Data) throws(UsageError) {
     switch value {
     case .file("-", let filename, let type): value = .data(try input(), filename: filename ?? "-", type: type)
     case .contents("-", let filename, let type): value = .data(try input(), filename: filename, type: type)
+    case .file(let path, let filename, let type) where InputFile.isStream(path):
+      let data = try InputFile.contents(of: path, for: "the part '\(name)'")
+      value = .data(data, filename: filename ?? URL(fileURLWithPath: path).lastPathComponent, type: type)
+    case .contents(let path, let filename, let type) where InputFile.isStream(path):
+      let data = try InputFile.contents(of: path, for: "the part '\(name)'")
+      value = .data(data, filename: filename, type: type)
     default: break
     }
   }

@@ -21,7 +21,7 @@ struct RequestCommand: Equatable, Sendable {
       guard case .file(let path, let isJSON) = value else { return }
       let item = "'\(name)\(isJSON ? ":=" : "=")@\(path)'"
       let hint = isJSON ? "" : "; a text that begins with '@' is '\(name)=\\@…'"
-      var data = try path == "-" ? input() : Identity.contents(of: path, for: item, hint: hint)
+      var data = try path == "-" ? input() : InputFile.contents(of: path, for: item, hint: hint)
       // A JSON parser may ignore a byte order mark, and a sender must not add one (RFC 8259 §8.1).
       if isJSON, data.starts(with: [0xEF, 0xBB, 0xBF]) { data = Data(data.dropFirst(3)) }
       guard let text = String(validating: data, as: UTF8.self) else {
@@ -58,6 +58,8 @@ struct RequestCommand: Equatable, Sendable {
   var url: String
   var query = Query()
   var headers = HTTPHeaders()
+  /// The names of the header fields that come from the configuration file, in lower case.
+  var defaultFields: Set<String> = []
   var content = Content.none
   var ignoresInput = false
   var timeout: Duration?
@@ -85,6 +87,8 @@ struct RequestCommand: Equatable, Sendable {
   var isOffline = false
   /// Whether the request is printed as a curl command.
   var printsCurl = false
+  /// Whether the body of the request is printed.
+  var printsBody: Bool { shownParts?.requestBody ?? (isOffline && !printsCurl) }
   var writeOut: WriteOut?
   /// The name of the session.
   var session: String?
@@ -96,6 +100,9 @@ struct RequestCommand: Equatable, Sendable {
   var identity = Identity()
 
   init(url: String) { self.url = url }
+
+  /// Whether the URL contains a user, whose password is sent.
+  var urlHasUser: Bool { URLComponents(string: url)?.user != nil }
 
   /// The request to send.
   var request: HTTPRequest {
@@ -142,6 +149,7 @@ struct RequestCommand: Equatable, Sendable {
 
   /// Reads standard input and the files of `-d`, `--write-out` and fields.
   ///
+  /// Pipes and devices that are bodies or parts are read as well, because the library sends only regular files.
   /// Without other content, standard input becomes the body if it is redirected and not empty. It is ignored with
   /// `--ignore-stdin` and for an explicit GET, HEAD, DELETE, OPTIONS or TRACE. With other content, it must be empty.
   /// The waiting time is subtracted from ``timeout``.
@@ -156,22 +164,31 @@ struct RequestCommand: Equatable, Sendable {
       return try input.read(errors)
     }
     if let path = writeOutFile {
-      let data = try path == "-" ? read() : Identity.contents(of: path, for: "--write-out")
+      let data = try path == "-" ? read() : InputFile.contents(of: path, for: "--write-out")
       writeOut = try WriteOut(String(decoding: data, as: UTF8.self))
     }
     let maySend = !ignoresInput && !isRead && !Self.bodiless.contains(method ?? "")
     let isTyped = headers.contains("Content-Type")
     // After more input, a JSON document may turn out to be JSON Lines.
     func isUndecided(_ data: Data) -> Bool { !isTyped && Self.contentType(of: data) == "application/json" }
+    let isWhole = printsBody
+    func inputBody() throws(UsageError) -> Content {
+      // A body that is printed is needed twice.
+      Self.content(isWhole ? .whole(try read()) : try input.body(errors, isUndecided: isUndecided))
+    }
+    let name = contentName
     switch content {
     case .none where maySend && input.isRedirected:
-      let body = Self.content(try input.body(errors, isUndecided: isUndecided))
+      let body = try inputBody()
       if case .bytes(let data, _) = body, data.isEmpty { return }
       content = body
       return
     case .input:
-      content = Self.content(try input.body(errors, isUndecided: isUndecided))
+      content = try inputBody()
       return
+    case .file(let path) where InputFile.isStream(path):
+      let data = try InputFile.contents(of: path, for: "--body")
+      content = .bytes(data, type: Self.contentType(of: data))
     case .posted(let pieces, let isJSON):
       var whole = Data()
       for (index, piece) in pieces.enumerated() {
@@ -190,7 +207,7 @@ struct RequestCommand: Equatable, Sendable {
       content = .multipart(parts)
     default: break
     }
-    if maySend, !isRead, let name = contentName, input.hasOwnBytes {
+    if maySend, !isRead, let name, input.hasOwnBytes {
       throw UsageError("standard input and \(name) are two bodies: leave one out, or add --ignore-stdin")
     }
   }
@@ -201,8 +218,8 @@ struct RequestCommand: Equatable, Sendable {
     case .json(let fields), .form(let fields): fields.first.map { "the item '\($0.name)'" }
     case .multipart(let parts): parts.first.map { "the part '\($0.name)'" }
     case .text, .file: "--body"
-    case .bytes(_, let type): type == "application/json" ? "--json" : "-d"
-    case .none, .posted, .input, .streamed: nil
+    case .posted(_, let isJSON): isJSON ? "--json" : "-d"
+    case .none, .bytes, .input, .streamed: nil
     }
   }
 
@@ -228,7 +245,7 @@ struct RequestCommand: Equatable, Sendable {
       guard case .text(let text) = piece else { return Data() }
       return Data(text.utf8)
     }
-    let data = try path == "-" ? input() : Identity.contents(of: path, for: "-d")
+    let data = try path == "-" ? input() : InputFile.contents(of: path, for: "-d")
     return isStripped ? data.filter { ![0x0A, 0x0D, 0].contains($0) } : data
   }
 

@@ -57,6 +57,31 @@ import Testing
     #expect(!command.connecting.isDirect && command.connecting.proxy != nil)
   }
 
+  @Test func `a credential of the command line replaces every credential of the file`() throws {
+    let bearer = try request("header Authorization: file\nuser ada:x\nbasic", "http://a.test", "--bearer", "t")
+    let field = try request("bearer file", "http://a.test", "Authorization:line")
+
+    #expect(bearer.headers["Authorization"] == nil && bearer.identity.user == nil && bearer.identity.scheme == nil)
+    #expect(bearer.identity.token == .text("t"))
+    #expect(field.headers[all: "Authorization"] == ["line"] && field.identity.token == nil)
+  }
+
+  @Test func `the command line replaces the User-Agent of the file`() throws {
+    #expect(try request("user-agent file", "a.test", "User-Agent:line").headers[all: "User-Agent"] == ["line"])
+    #expect(try request("user-agent file", "a.test", "-A", "line").headers[all: "User-Agent"] == ["line"])
+    #expect(try request("user-agent file", "a.test").headers[all: "User-Agent"] == ["file"])
+  }
+
+  @Test func `a section overrides the options that it excludes`() throws {
+    let command = try request("no-proxy\nbasic\nuser a:b\n[request]\nproxy p.test:1\ndigest", "http://a.test")
+
+    #expect(!command.connecting.isDirect && command.connecting.proxy != nil && command.identity.scheme == .digest)
+  }
+
+  @Test func `a byte order mark may begin the file`() throws {
+    #expect(try options("\u{FEFF}timeout 3\r\nretry 2").map(\.value) == ["3", "2"])
+  }
+
   @Test func `a section applies to its command only`() throws {
     let options = try options("[download]\nsegments 4\ntimeout 9\n[request]\ntiming\n")
     let defaults: Arguments.Defaults = { (_) throws(UsageError) in options }
@@ -82,6 +107,13 @@ import Testing
     ("\n\n[downlod]", "config:3: '[downlod]' is not a section; did you mean [download]?"),
     ("[demo]", "config:1: '[demo]' is not a section; use one of"), ("timeout", "config:1: the option 'timeout' needs"),
     ("verbose = 1", "takes no value but true or false"), ("body x", "config:1: 'body' cannot be a default"),
+    ("header: X", "config:1: 'header:' has a colon; write header = FIELD"),
+    ("timeout:10", "config:1: 'timeout:' has a colon; write timeout = SECONDS"),
+    ("--no-follow: true", "config:1: 'no-follow:' has a colon; write no-follow"),
+    ("basic\ndigest", "config:2: basic and digest exclude each other"),
+    ("[load]\nno-proxy\nproxy p", "config:3: no-proxy and proxy exclude each other"),
+    ("verbose # all", "true or false; a comment needs its own line"),
+    ("heders X", "config:1: unknown option '--heders'; did you mean --header?"),
     ("[sse]\nsegments 4", "config:2: 'segments' is not an option of 'martlet sse'"),
   ])
   func `an error names the file and the line`(text: String, message: String) {
@@ -96,6 +128,14 @@ import Testing
     #expect(error?.description.hasPrefix("config:2: --timeout needs a number") == true, "\(error as Any)")
   }
 
+  @Test(arguments: ["timeout = 5 # comment", "base = https://a.test # comment", "retry #"])
+  func `an invalid value with a comment names the rule for comments`(line: String) {
+    let error = #expect(throws: UsageError.self) { try request(line, "http://a.test") }
+
+    #expect(error?.description.hasPrefix("config:1: --") == true, "\(error as Any)")
+    #expect(error?.description.hasSuffix("; a comment needs its own line") == true, "\(error as Any)")
+  }
+
   @Test(arguments: [
     "user ada:s3cret", "bearer s3cret", "header Authorization: s3cret", "cookie a=s3cret", "proxy http://u:s3cret@p",
     "cert me.pem:s3cret",
@@ -106,7 +146,7 @@ import Testing
     #expect(error?.description.contains("chmod 600 config") == true, "\(error as Any)")
     #expect(error?.description.contains("s3cret") == false)
     #expect(try options(line).count == 1)
-    #expect(try options("user ada\nheader A: b\nbearer @file", isPrivate: false).count == 3)
+    #expect(try options("user ada\nheader A: b\n[load]\nbearer @file", isPrivate: false).count == 3)
   }
 
   @Test(

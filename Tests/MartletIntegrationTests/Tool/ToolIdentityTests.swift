@@ -168,7 +168,8 @@
     }
 
     @Test(arguments: [
-      (["--cookie", "no-file"], "'no-file'; a cookie is NAME=VALUE"), (["--cookie", "=a"], "--cookie needs"),
+      (["--cookie", "no-file"], "'no-file': No such file or directory; a cookie is NAME=VALUE"),
+      (["--cookie", "=a"], "--cookie needs"),
       (["-c", "/nowhere/x"], "/nowhere/x"), (["-c", "f", "--no-cookies"], "exclude each other"),
       (["--cookie", "__Host-a=1"], "--cookie '__Host-a'"),
       (["--cookie", "a=1", "--no-cookies"], "exclude each other"), (["-u", ":x"], "--user needs"),

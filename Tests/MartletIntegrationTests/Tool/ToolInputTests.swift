@@ -312,10 +312,51 @@
           "POST application/x-www-form-urlencoded a=one+%26+two",
         ])
       #expect(server.requests.last?.text.contains("name=\"a\"\r\n\r\none & two\r\n") ?? false, "\(sent)")
-      #expect(missing.status == 2 && missing.errors.contains("none'; a text that"), "\(missing.errors)")
+      #expect(missing.status == 2, "\(missing.errors)")
+      #expect(missing.errors.contains("none': No such file or directory; a text that"), "\(missing.errors)")
       #expect(broken.status == 2 && broken.errors.contains("is not JSON"), "\(broken.errors)")
       #expect(twice.status == 2 && twice.errors.contains("can be read once"), "\(twice.errors)")
       #expect(server.requests.count == 3)
+    }
+
+    @Test(.needs(.shell)) func `reads pipes in the place of files`() async throws {
+      let url = server.url("/")
+
+      for (words, input) in [
+        (["a=@/dev/fd/3"], "in"), (["a:=@/dev/fd/3"], "[1]"), (["-d", "@/dev/fd/3"], "in"), (["@/dev/fd/3"], "[1]"),
+        (["--body", "@/dev/fd/3"], "in"), (["--bearer", "@/dev/fd/3"], "t0ken"), (["-K", "/dev/fd/3"], "header A: b"),
+        (["--bearer", "@/dev/fd/3", "--session", folder.path("s.json")], "t0ken"), (["-K", "/dev/null"], ""),
+        (["-w", "@/dev/fd/3"], "%{http_code}"), (["-F", "f=@/dev/fd/3;filename=n"], "in"), (["f@/dev/fd/3"], "in"),
+      ] {
+        let line = #"printf %s "$1" | { shift; "$0" "$@" 3<&0 </dev/null; }"#
+        let all = ["-c", line, try ToolProcess.martlet().path, input, url] + words
+        let result = try await TestProgram.shell.start(all).end()
+        #expect(result.status == 0, "\(words): \(result.errors)")
+        #expect(result.text == (words[0] == "-w" ? "204" : ""), "\(words)")
+      }
+
+      let json = "POST application/json "
+      let form = "POST application/x-www-form-urlencoded "
+      #expect(
+        sent.prefix(5) == [
+          json + #"{"a": "in"}"#, json + #"{"a": [1]}"#, form + "in", json + "[1]",
+          "POST text/plain; charset=utf-8 in",
+        ])
+      #expect(server.requests.filter { $0.header("Authorization") == "Bearer t0ken" }.count == 2)
+      #expect(server.requests.filter { $0.header("A") == "b" }.count == 1)
+      #expect(server.requests.suffix(2).allSatisfy { $0.text.contains("\r\n\r\nin\r\n") }, "\(sent)")
+    }
+
+    @Test func `the error for a file contains the reason`() throws {
+      for (path, reason) in [
+        (folder.path("none"), "No such file or directory"), (folder.path("."), "Is a directory"),
+        ("/dev/zero", "it has more than 1 MiB"),
+      ] {
+        let error = #expect(throws: UsageError.self) {
+          try InputFile.contents(of: path, for: "-d", hint: "; hint", limit: 1 << 20)
+        }
+        #expect(error?.description == "-d cannot read the file '\(path)': \(reason); hint")
+      }
     }
 
     @Test func `-F sets the content type of a part`() async throws {
