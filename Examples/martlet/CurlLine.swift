@@ -69,7 +69,8 @@ struct CurlLine {
   private static func words(of part: Part) -> [String] {
     let (content, filename, type): (String, String?, String?)
     switch part.value {
-    case .text(let text): return ["--form-string", "\(part.name)=\(text)"]
+    case .text(let text):
+      return ["--form-string", "\(part.name)=\(Redaction.standard.hides(item: part.name) ? "***" : text)"]
     case .file(let path, let name, let kind): (content, filename, type) = ("@\(path)", name, kind)
     case .contents(let path, let name, let kind): (content, filename, type) = ("<\(path)", name, kind)
     // The data of standard input.

@@ -100,15 +100,14 @@ extension Help {
     "A terminal shows status, header and body, with JSON indented.",
     "A pipe gets the bytes of the body.",
     "Redirected standard input is the body, except of GET and HEAD.",
+    "-v, --offline, --curl and --print H mask secrets in URLs and header fields.",
+    "-i, --print h and bodies show all values.",
     "NO_COLOR=1 disables colors. MARTLET_LOG=headers enables a log.",
   ]
 
   static let parts =
     ["Parts of --print"]
-    + rows([
-      ("H", "head of the request"), ("B", "body of the request"), ("h", "head of the response"),
-      ("b", "body of the response"), ("m", "phases of the request, as of --timing"),
-    ])
+    + rows(ShownParts.names)
 
   static let exitCodes =
     ["Exit codes"]
@@ -130,9 +129,11 @@ extension Help {
     "The file is $XDG_CONFIG_HOME/martlet/config, or ~/.config/martlet/config.",
     "MARTLET_CONFIG or --config names another file. --no-config ignores the file.", "",
     "Each line is an option without hyphens, with its value after '=' or a space.",
-    "A line in brackets begins the options of one command. '#' begins a comment.", "",
+    "A line in brackets begins the options of one command.",
+    "A comment is a line that begins with '#'.", "",
     "  timeout = 10", "  base = https://api.example.com", "  header = Accept: application/json", "  no-follow", "",
     "  [download]", "  segments = 4", "",
+    "A section overrides the lines above the first section.",
     "Options of the command line override the file. A header field overrides only",
     "fields with the same name. A file with passwords or tokens must have mode 0600.",
   ]

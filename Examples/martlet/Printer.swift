@@ -1,7 +1,11 @@
 import Foundation
 import Martlet
 
-/// Formats requests and responses as text, without side effects.
+/// Formats requests and responses as text.
+///
+/// `--verbose`, `--offline`, `--curl` and `--print H` show traffic to be read and shared. They mask the secrets of URLs
+/// and header fields in both directions, by ``Redaction/standard``. The response's head is data if the user asked for
+/// it with `--include` or `--print h`, or reads it on a terminal. Such heads and all bodies are shown unchanged.
 struct Printer: Sendable {
   /// The colors of the text.
   var palette = Palette.plain
@@ -14,22 +18,18 @@ struct Printer: Sendable {
   private static let maximumShownBytes = 64 << 10
 
   /// The status line and the header fields, with a line end after each.
-  func head(of response: StreamedResponse) -> String {
+  func head(of response: StreamedResponse, masksSecrets: Bool = false) -> String {
     let phrase = response.reasonPhrase ?? response.status.reasonPhrase
     let version = response.httpVersion.map { "HTTP/\($0)" } ?? "HTTP"
     let status = "\(response.status.rawValue) \(phrase)".trimmingCharacters(in: .whitespaces)
     let role: Palette.Role = response.status < 300 ? .good : response.status < 400 ? .notice : .bad
-    return "\(safe(version)) \(palette.paint(safe(status), role))\n" + fields(response.headers)
+    return "\(safe(version)) \(palette.paint(safe(status), role))\n"
+      + fields(masksSecrets ? Self.masked(response.headers) : response.headers)
   }
 
   /// The request line and the header fields as they are sent, with secrets masked.
-  ///
-  /// Secrets stay masked even on the user's own screen.
   func head(of request: HTTPRequest) -> String {
-    var headers = HTTPHeaders(
-      request.headers.map { field in
-        Redaction.standard.hides(field: field.name) ? .init(name: field.name, value: "***") : field
-      })
+    var headers = Self.masked(request.headers)
     if let host = request.url?.host(percentEncoded: true), !headers.contains("Host") {
       let port = request.url?.port.map { ":\($0)" } ?? ""
       headers = HTTPHeaders([.init(name: "Host", value: host + port)] + Array(headers))
@@ -51,8 +51,27 @@ struct Printer: Sendable {
     request.body.map { shown($0.content, length: $0.length) } ?? ""
   }
 
+  private func note(_ length: Int64?) -> String {
+    palette.paint("(\(length.map { "\($0) bytes" } ?? "a body"), not shown)", .notice)
+  }
+
+  /// Writes all bytes of a request body.
+  ///
+  /// - Throws: The error of `sink`, or ``UsageError`` if a file cannot be read.
+  func writeBytes(of content: HTTPBody.Content, to sink: (Data) throws -> Void) throws {
+    switch content {
+    case .data(let data): try sink(data)
+    case .file(let file):
+      let input = try InputFile(file.path)
+      while let chunk = try input.next() { try sink(chunk) }
+    case .pieces(let pieces): for piece in pieces { try writeBytes(of: piece, to: sink) }
+    // Standard input has been read, so no request of this tool has another body.
+    case .stream, .gzip, .spool, .json, .invalid: try sink(Data(note(content.length).utf8))
+    }
+  }
+
   private func shown(_ content: HTTPBody.Content, length: Int64?) -> String {
-    let note = palette.paint("(\(length.map { "\($0) bytes" } ?? "a body"), not shown)", .notice)
+    let note = note(length)
     switch content {
     case .data(let data):
       guard data.count <= Self.maximumShownBytes, !data.contains(0),
@@ -105,9 +124,15 @@ struct Printer: Sendable {
 
   private func safe(_ text: String) -> String { isForTerminal ? Visible.line(text) : text }
 
+  private static func masked(_ headers: HTTPHeaders) -> HTTPHeaders {
+    HTTPHeaders(headers.map { .init(name: $0.name, value: Redaction.standard.maskedValue(of: $0)) })
+  }
+
+  /// The path and the query, masked.
   private static func target(of request: HTTPRequest) -> String {
-    guard let url = request.url else { return "/" }
-    let path = url.path(percentEncoded: true)
-    return (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?\($0)" } ?? "")
+    let url = Redaction.standard.maskedURL(of: request)
+    guard let end = url.firstRange(of: "://")?.upperBound else { return "/" }
+    let target = url[end...].drop { $0 != "/" && $0 != "?" }
+    return target.hasPrefix("/") ? String(target) : "/\(target)"
   }
 }

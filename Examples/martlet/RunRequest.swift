@@ -165,8 +165,8 @@ struct RunRequest: Sendable {
       return
     }
     let parts = command.shownParts ?? .request
-    let text = parts.text(of: Trace.asSent(request, hasEngine: command.connecting.usesEngine), printer)
-    try output.write(text + (text.isEmpty || command.isOffline ? "" : "\n"))
+    let sent = Trace.asSent(request, hasEngine: command.connecting.usesEngine)
+    try parts.write(sent, printer, isLast: command.isOffline) { try output.write($0) }
   }
 
   /// Shows a response.

@@ -7,16 +7,24 @@ struct ShownParts: Equatable, Sendable {
   /// The head and the body of the request, which `--offline` shows.
   static let request = ShownParts(letters: ["H", "B"])
 
+  /// The letters and their parts, for the help and errors.
+  static let names = [
+    ("H", "head of the request"), ("B", "body of the request"), ("h", "head of the response"),
+    ("b", "body of the response"), ("m", "phases of the request, as of --timing"),
+  ]
+
   private let letters: Set<Character>
 
   private init(letters: Set<Character>) { self.letters = letters }
 
   /// Reads letters: `H` and `B` for head and body of the request, `h` and `b` for the response, `m` for the timing.
   init(_ text: String) throws(UsageError) {
-    if let letter = text.first(where: { !"HBhbm".contains($0) }) {
-      throw UsageError(
-        "--print has no part '\(letter)'; H and B are head and body of the request, h and b of the response, m timing")
+    let known = Self.names.map(\.0).joined()
+    let meaning = "H and B are head and body of the request, h and b of the response, m timing"
+    if let letter = text.first(where: { !known.contains($0) }) {
+      throw UsageError("--print has no part '\(letter)'; \(meaning)")
     }
+    if text.isEmpty { throw UsageError("--print needs at least one letter; \(meaning)") }
     letters = Set(text)
   }
 
@@ -26,12 +34,36 @@ struct ShownParts: Equatable, Sendable {
   var responseBody: Bool { letters.contains("b") }
   var timing: Bool { letters.contains("m") }
 
-  /// Returns the selected parts of a request.
-  func text(of request: HTTPRequest, _ printer: Printer) -> String {
-    var text = requestHead ? printer.head(of: request) : ""
-    let body = requestBody ? printer.body(of: request) : ""
-    if !body.isEmpty { text += (text.isEmpty ? "" : "\n") + body + (body.hasSuffix("\n") ? "" : "\n") }
-    return text
+  /// Writes the selected parts of a request.
+  ///
+  /// A pipe gets all bytes of the body, without a further line end if the body is the only part.
+  ///
+  /// - Parameters:
+  ///   - request: The request as it is sent.
+  ///   - printer: The printer of the output.
+  ///   - isLast: Whether nothing follows.
+  ///   - sink: Writes bytes.
+  /// - Throws: The error of `sink`, or ``UsageError`` if a file cannot be read.
+  func write(
+    _ request: HTTPRequest, _ printer: Printer, isLast: Bool, to sink: (Data) throws -> Void
+  ) throws {
+    let isAlone = letters == ["B"] && !printer.isForTerminal
+    var last: UInt8?
+    func write(_ data: Data) throws {
+      try sink(data)
+      last = data.last ?? last
+    }
+    if requestHead { try write(Data(printer.head(of: request).utf8)) }
+    if requestBody, let content = request.body?.content, content.length != 0 {
+      if last != nil { try write(Data("\n".utf8)) }
+      if printer.isForTerminal {
+        try write(Data(printer.body(of: request).utf8))
+      } else {
+        try printer.writeBytes(of: content, to: write)
+      }
+      if !isAlone, last != UInt8(ascii: "\n") { try write(Data("\n".utf8)) }
+    }
+    if last != nil, !isLast, !isAlone { try write(Data("\n".utf8)) }
   }
 }
 

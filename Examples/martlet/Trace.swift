@@ -22,7 +22,7 @@ struct Trace: Middleware {
     try? errors.write(text)
     do {
       let response = try await next(request)
-      try? errors.write(printer.marked(printer.head(of: response), with: "<"))
+      try? errors.write(printer.marked(printer.head(of: response, masksSecrets: true), with: "<"))
       return response
     } catch let error as HTTPError {
       note(error.message)

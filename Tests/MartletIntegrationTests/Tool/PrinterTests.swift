@@ -46,6 +46,17 @@ import Testing
       ])
   }
 
+  @Test func `masks the secrets of URLs, and those of a response only in a trace`() {
+    let request = HTTPRequest(.get, "http://u:p@a.test/v1?token=s&q=1#z", headers: ["Referer": "http://b.test/?sig=s"])
+    var response = response(nil)
+    response.headers = ["Set-Cookie": "sid=s", "A": "b"]
+
+    #expect(Printer().head(of: request) == "GET /v1?token=***&q=1\nHost: a.test\nReferer: http://b.test/?sig=***\n")
+    #expect(Printer().head(of: .get("http://a.test")).hasPrefix("GET /\n"))
+    #expect(Printer().head(of: response, masksSecrets: true) == "HTTP 200 OK\nSet-Cookie: ***\nA: b\n")
+    #expect(Printer().head(of: response) == "HTTP 200 OK\nSet-Cookie: sid=s\nA: b\n")
+  }
+
   @Test func `indents JSON, even without a Content-Type, and prints invalid JSON unchanged`() {
     #expect(body("{\"a\":1}", "application/problem+json") == "{\n  \"a\": 1\n}\n")
     #expect(body("{\"a\":1}", nil) == "{\n  \"a\": 1\n}\n")

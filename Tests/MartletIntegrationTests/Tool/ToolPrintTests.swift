@@ -59,14 +59,62 @@ import Testing
     let head = try await ToolProcess.martlet(url, "-p", "h")
     let request = try await ToolProcess.martlet(url, "a=b", "-p", "B")
     let timing = try await ToolProcess.martlet(url, "--print", "m")
-    let nothing = try await ToolProcess.martlet(url, "--print=")
+    let nothing = try await ToolProcess.martlet(url, "--print", "")
 
     #expect(all.text.hasPrefix("POST /x\nHost: ") && all.text.contains("\n\n{\"a\": \"b\"}\n\nHTTP/1.1 200 OK\n"))
     #expect(all.text.hasSuffix("\n\nhello"), "\(all.text)")
     #expect(head.text.hasPrefix("HTTP/1.1 200 OK\n") && head.text.contains("\nX-One: 1\n"), "\(head.text)")
-    #expect(!head.text.contains("hello") && request.text == "{\"a\": \"b\"}\n\n" && nothing.text.isEmpty)
+    #expect(!head.text.contains("hello") && request.text == "{\"a\": \"b\"}")
+    #expect(nothing.status == 2 && nothing.errors.contains("--print needs at least one letter; H and B are head"))
     #expect(timing.text.hasPrefix("queued ") && timing.text.contains("\ntotal "), "\(timing.text)")
-    #expect([all, head, request, timing, nothing].map(\.status) == [0, 0, 0, 0, 0])
+    #expect([all, head, request, timing].map(\.status) == [0, 0, 0, 0])
+  }
+
+  @Test func `--print B writes all bytes of a body to a pipe`() async throws {
+    let server = try MockServer(.ok())
+    let folder = try TemporaryFolder()
+    let text = String(repeating: "0123456789", count: 10_000)
+    try folder.write(text, to: "text")
+    try folder.write("\u{0}\u{1B}", to: "binary")
+    let (url, long, binary) = (server.url("/"), folder.path("text"), folder.path("binary"))
+
+    for words in [["--print", "B"], ["--offline", "--print", "B"]] {
+      for (content, body) in [
+        (["--body", text], text), (["@\(long)"], text), (["@\(binary)"], "\u{0}\u{1B}"), (["--body", "-"], text),
+        (["post"], text), (["--data-binary", "@\(long)"], text),
+      ] {
+        let isPost = content == ["post"]
+        let file = isPost || content.contains("-") ? long : "/dev/null"
+        let input = try #require(FileHandle(forReadingAtPath: file))
+        let all = isPost ? ["post", url] : [url] + content
+        let result = try await ToolProcess(try ToolProcess.martlet(), all + words, input: input).end()
+        #expect(result.text == body, "\(content.map { $0.prefix(20) }): \(result.text.prefix(80)) \(result.errors)")
+      }
+    }
+    let form = try await ToolProcess.martlet(url, "a@\(long)", "b@\(binary)", "--print=B")
+    #expect(form.output == server.requests.last?.body && form.output.count > 100_000, "\(form.output.count)")
+    let both = try await ToolProcess.martlet(url, "@\(long)", "--offline")
+    #expect(both.text.hasPrefix("POST /\n") && both.text.hasSuffix("\n\n\(text)\n"))
+  }
+
+  @Test func `traces mask the secrets of URLs and fields in both directions, and -i does not`() async throws {
+    let server = try MockServer(
+      .ok("sid=s3cret", headers: ["Set-Cookie": "sid=s3cret", "Location": "/?token=s3cret", "X-One": "1"]))
+    let url = server.url("/x?access_token=s3cret&api_key=s3cret&password=s3cret&q=1")
+    let words = ["Referer:http://a.test/?token=s3cret", "Cookie:a=s3cret"]
+
+    let trace = try await ToolProcess(try ToolProcess.martlet(), ["-v", url] + words).end()
+    let offline = try await ToolProcess(try ToolProcess.martlet(), ["--offline", url] + words).end()
+    let curl = try await ToolProcess(
+      try ToolProcess.martlet(), ["--curl", url, "--multipart", "password=s3cret", "b=c"] + words
+    ).end()
+    let shown = try await ToolProcess.martlet("-i", url)
+
+    #expect(offline.text.hasPrefix("GET /x?access_token=***&api_key=***&password=***&q=1\n"), "\(offline.text)")
+    #expect(trace.errors.contains("> GET /x?access_token=***&api_key=***&password=***&q=1\n"), "\(trace.errors)")
+    #expect(trace.errors.contains("< Set-Cookie: ***\n< Location: /?token=***\n< X-One: 1\n"), "\(trace.errors)")
+    #expect(!(trace.errors + offline.text + curl.text).contains("s3cret"), "\(curl.text)")
+    #expect(trace.text == "sid=s3cret" && shown.text.contains("\nSet-Cookie: sid=s3cret\n"), "\(shown.text)")
   }
 
   @Test func `--pretty formats the result in a pipe, and leaves binary content unchanged`() async throws {
@@ -94,7 +142,7 @@ import Testing
     let result = try await ToolProcess.martlet(
       server.url("/old"), "-w", "\\n%{http_code} %{size_download} %{url_effective} %{exitcode}%{stderr}%{method}")
     let file = try await ToolProcess.martlet(server.url("/old"), "-w@\(folder.path("format"))")
-    let times = try await ToolProcess.martlet(server.url("/new"), "--print=", "-w", "%{time_connect} %{time_total}")
+    let times = try await ToolProcess.martlet(server.url("/new"), "-w", " %{time_connect} %{time_total}")
     let failed = try await ToolProcess.martlet(
       "http://127.0.0.1:\(try MockServer.refusedPort())/", "-w", "%{http_code} %{exitcode} %{errormsg}")
     let shown = try await ToolProcess.martlet(server.url("/old"), "--no-follow", "-w", "%{redirect_url}")
