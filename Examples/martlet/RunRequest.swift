@@ -63,8 +63,7 @@ struct RunRequest: Sendable {
   private func send() async throws -> ExitCode {
     defer { file?.discard() }
     let trace = command.isVerbose ? Trace(errors: errors, hasEngine: command.connecting.usesEngine) : nil
-    let (command, opened) = try withSession()
-    var session = opened
+    let (command, session) = try withSession()
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = Self.userAgent
     configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off
@@ -77,8 +76,10 @@ struct RunRequest: Sendable {
     let recorder = try command.har.map { try HARRecorder(to: URL(fileURLWithPath: $0)) }
     if let recorder { configuration.instruments.append(recorder) }
     let client = HTTPClient { [configuration] in $0 = configuration }
-    try await command.identity.fill(client.cookies)
+    // Cookies of the command line replace those of the session.
     await session?.fill(client.cookies)
+    try await command.identity.fill(client.cookies)
+    let before = session == nil ? "" : await client.cookies.netscape
     // The task is cancelled when this function returns.
     async let _ = trace?.announcePauses(of: client)
     let start = ContinuousClock.now
@@ -96,7 +97,7 @@ struct RunRequest: Sendable {
       await logging?.sink.flush()
       await finish(recorder, of: client)
       await command.identity.save(client.cookies, errors)
-      if session?.isSaved == true { await save(&session, client.cookies) }
+      if let session, session.isSaved { await save(session, client.cookies, before) }
       return code
     } catch {
       // The error must appear after the log lines that led to it.
@@ -116,6 +117,8 @@ struct RunRequest: Sendable {
   private func withSession() throws(UsageError) -> (command: RequestCommand, session: Session?) {
     guard let name = command.session else { return (command, nil) }
     var command = command
+    // A pipe can be read once.
+    if let token = command.identity.token { command.identity.token = .text(try Identity.text(of: token)) }
     let isSaved = !command.isSessionReadOnly && !command.isOffline
     var session = try Session(name, for: command.url, isSaved: isSaved)
     try session.keep(command)
@@ -124,9 +127,9 @@ struct RunRequest: Sendable {
   }
 
   /// Saves the session, and reports an error without failing the request.
-  private func save(_ session: inout Session?, _ jar: CookieJar) async {
+  private func save(_ session: Session, _ jar: CookieJar, _ before: String) async {
     do {
-      try await session?.save(jar)
+      try await session.save(jar, before: before)
     } catch {
       errors.complain("the session is not saved: \(error)")
     }

@@ -9,29 +9,21 @@ enum ToolFileErrors: FileErrors {
   }
 }
 
-/// The session of `--session`: cookies, header fields and credentials of one host and port, in a private file.
+/// The session of `--session`: cookies, header fields and credentials of one origin, in a private file.
 struct Session: Equatable, Sendable {
-  /// The contents of the file.
-  struct Record: Codable, Equatable, Sendable {
-    /// The host and the port; a session is used for no others.
-    var host: String
-    /// The header fields, each as name and value.
-    var headers: [[String]] = []
-    var user: String?
-    var password: String?
-    var scheme: String?
-    var token: String?
-    /// The cookies in the format of `cookies.txt`.
-    var cookies = ""
-  }
-
   private static let maximumBytes = 4 << 20
+  /// The maximum wait for other runs that save the session, in milliseconds.
+  private static let patience = 10_000
 
   let path: String
-  let host: String
+  let origin: String
   /// Whether the session is saved at the end.
   let isSaved: Bool
+  /// Whether the path is the tool's own, so its folders are created.
+  private let isNamed: Bool
+  /// The contents of the file, with the changes of this run.
   private(set) var record: Record
+  private var changes = Changes()
 
   /// Opens a session, which need not exist.
   ///
@@ -44,38 +36,44 @@ struct Session: Equatable, Sendable {
   init(
     _ name: String, for url: String, isSaved: Bool, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws(UsageError) {
-    host = try Self.host(of: url)
-    path = try Self.path(name, host, environment)
+    origin = try Self.origin(of: url)
+    isNamed = !name.contains("/")
+    path = isNamed ? try Self.path(named: name, origin, environment) : try Self.path(name)
     self.isSaved = isSaved
-    record = try Self.read(path) ?? Record(host: host)
-    guard record.host == host else {
-      throw UsageError("the session '\(name)' belongs to \(record.host), not to \(host); choose another file")
-    }
+    record = try Self.read(path, origin)
   }
 
-  private static func host(of url: String) throws(UsageError) -> String {
+  /// The scheme, the host and the port; http and https share no session, even on the same port.
+  private static func origin(of url: String) throws(UsageError) -> String {
     guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty else {
       throw UsageError("--session needs a URL with a host")
     }
-    // The port keeps credentials for https away from http.
-    let port = parts.port ?? (parts.scheme?.lowercased() == "http" ? 80 : 443)
-    return "\(host.lowercased()):\(port)"
+    let scheme = parts.scheme?.lowercased() ?? "https"
+    return "\(scheme)://\(host.lowercased()):\(parts.port ?? (scheme == "http" ? 80 : 443))"
+  }
+
+  /// The path of a session's own file, whose folder must exist.
+  private static func path(_ file: String) throws(UsageError) -> String {
+    if file.hasSuffix("/") { throw UsageError("--session '\(file)' names a folder; give a name or a file") }
+    let url = URL(fileURLWithPath: file)
+    var isFolder: ObjCBool = false
+    let folder = url.deletingLastPathComponent().path
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw UsageError("the folder of --session '\(file)' does not exist; create the folder, or give a name")
+    }
+    return url.path
   }
 
   private static func path(
-    _ name: String, _ host: String, _ environment: [String: String]
+    named name: String, _ origin: String, _ environment: [String: String]
   ) throws(UsageError) -> String {
-    if name.contains("/") {
-      if name.hasSuffix("/") { throw UsageError("--session '\(name)' names a folder; give a name or a file") }
-      return URL(fileURLWithPath: name).path
-    }
     guard isFileName(name), !name.hasPrefix(".") else {
       throw UsageError("--session needs a name of letters, digits, '-', '_' and '.', or a path, not '\(name)'")
     }
     guard let folder = ToolFolder.path(environment) else {
       throw UsageError("--session '\(name)' needs HOME or XDG_CONFIG_HOME; give a path such as ./session.json")
     }
-    let safe = host.map { isFileName(String($0)) ? $0 : "_" }
+    let safe = origin.replacing("://", with: "_").map { isFileName(String($0)) ? $0 : "_" }
     return "\(folder)/sessions/\(String(safe))/\(name).json"
   }
 
@@ -87,9 +85,10 @@ struct Session: Equatable, Sendable {
       }
   }
 
-  private static func read(_ path: String) throws(UsageError) -> Record? {
+  /// Reads the record of a file; an empty one if the file does not exist.
+  private static func read(_ path: String, _ origin: String) throws(UsageError) -> Record {
     guard let file = OpenFile<ToolFileErrors>.at(path, O_RDONLY) else {
-      if errno == ENOENT { return nil }
+      if errno == ENOENT { return Record(origin: origin) }
       throw PrivateFile<ToolFileErrors>.error("cannot be opened", path, errno)
     }
     let facts = try file.check()
@@ -102,16 +101,30 @@ struct Session: Equatable, Sendable {
     guard let record = try? JSONDecoder().decode(Record.self, from: data) else {
       throw UsageError("the session file '\(path)' is damaged; remove the file to start a new session")
     }
+    guard record.origin == origin else {
+      throw UsageError("the session file '\(path)' belongs to \(record.origin), not to \(origin); choose another file")
+    }
     return record
   }
 
   // MARK: Use
 
   /// Adds the session's header fields and credentials to a request, unless the command line contains others.
+  ///
+  /// They replace those of the configuration file.
   func apply(to command: inout RequestCommand) {
-    for field in record.headers where field.count == 2 && !command.headers.contains(field[0]) {
-      command.headers.append(field[1], for: field[0])
+    var record = record
+    // The user of the URL is a credential of the command line, for this request only.
+    if command.urlHasUser { record.dropCredential() }
+    let fields = record.headers.filter { $0.count == 2 && Self.keeps($0[0]) }
+    let hasCredential = record.hasCredential
+    if hasCredential { command.identity.dropDefault() }
+    for name in command.defaultFields
+    where fields.contains(where: { $0[0].lowercased() == name }) || hasCredential && name == "authorization" {
+      command.headers[name] = nil
     }
+    let given = command.headers
+    for field in fields where !given.contains(field[0]) { command.headers.append(field[1], for: field[0]) }
     // Passwords entered on the terminal are kept by the library.
     command.identity.credentials = "\(path).credentials"
     guard command.identity.user == nil, command.identity.token == nil else { return }
@@ -127,33 +140,26 @@ struct Session: Equatable, Sendable {
   func fill(_ jar: CookieJar) async { await jar.add(netscape: record.cookies) }
 
   /// Keeps the header fields and credentials of the command line.
-  ///
-  /// `Content-…` and conditional fields describe one request, and are not kept.
   mutating func keep(_ command: RequestCommand) throws(UsageError) {
-    let fields = command.headers.filter { field in
-      let name = field.name.lowercased()
-      return !["content-", "if-"].contains { name.hasPrefix($0) }
-        && !["host", "cookie", "range", "expect", "transfer-encoding", "connection"].contains(name)
-    }
-    let names = Set(fields.map { $0.name.lowercased() })
-    record.headers.removeAll { names.contains(($0.first ?? "").lowercased()) }
-    record.headers += fields.map { [$0.name, $0.value] }
-    if let token = command.identity.token {
-      (record.user, record.password, record.scheme) = (nil, nil, nil)
-      record.token = try Identity.text(of: token)
-    } else if let user = command.identity.user {
-      (record.user, record.password, record.token) = (user.name, user.password, nil)
-      record.scheme = command.identity.scheme?.rawValue
-    }
+    changes = try Changes(command)
+    record.apply(changes)
   }
 
-  /// Writes the session with a client's cookies to its private file.
-  mutating func save(_ jar: CookieJar) async throws(UsageError) {
-    record.cookies = await jar.netscape
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    try DiskFolder<ToolFileErrors>.make(folder)
-    let lock = try FileLock<ToolFileErrors>(path + ".lock")
+  /// Writes this run's changes to the private file, and keeps those of other runs.
+  ///
+  /// - Parameters:
+  ///   - jar: The client's cookies.
+  ///   - before: The cookies before the request, in the format of `cookies.txt`.
+  /// - Throws: ``UsageError`` if the file cannot be read or written.
+  func save(_ jar: CookieJar, before: String) async throws(UsageError) {
+    let after = await jar.netscape
+    if isNamed { try DiskFolder<ToolFileErrors>.make(URL(fileURLWithPath: path).deletingLastPathComponent().path) }
+    let lock = try FileLock<ToolFileErrors>(path + ".lock", patience: Self.patience)
     defer { lock.release() }
+    // Other runs may have changed the file since this run has read it.
+    var record = try Self.read(path, origin)
+    record.apply(changes)
+    record.cookies = Self.merged(record.cookies, before: before, after: after)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(record) else { throw UsageError("the session cannot be encoded") }
