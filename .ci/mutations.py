@@ -572,13 +572,10 @@ area(
 
 area(
     "Values/",
-    ("source-gives-last-early", "BodySource",
-     "if rest == 0 { last = piece } else { try await take(piece) }",
-     'if rest == 0, !mutant("source-gives-last-early") { last = piece } else { try await take(piece) }',
-     "HTTPBodyStreamTests"),
+    ("upload-gives-last-early", "UploadBuffer",
+     "guard !isHeld else {", 'guard !isHeld || mutant("upload-gives-last-early") else {', "UploadBufferTests"),
     ("source-ends-short", "BodySource",
-     "guard rest == 0 else { throw Self.mismatch(",
-     'guard rest == 0 || mutant("source-ends-short") else { throw Self.mismatch(',
+     "if let length, count < length {", 'if let length, count < length, !mutant("source-ends-short") {',
      "HTTPBodyStreamTests CurlUploadEndTests"),
     ("source-begins-unnoticed", "BodySource",
      "isStarted.withLock { $0 = true }", 'isStarted.withLock { $0 = !mutant("source-begins-unnoticed") }',
