@@ -16,6 +16,8 @@ for module in ("Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "Mart
         for symbol in graph["symbols"]:
             name = ".".join(symbol["pathComponents"])
             declaration = "".join(part["spelling"] for part in symbol.get("declarationFragments", []))
+            # Where its code is does not matter to a caller.
+            declaration = declaration.replace("@export(implementation) ", "")
             entries.add(f"{name}  |  {' '.join(declaration.split())}")
             # A symbol that fulfills a protocol's requirement inherits the requirement's documentation.
             inherits = {"init(from:)", "encode(to:)", "hash(into:)", "description", "debugDescription", "rawValue",

@@ -3,7 +3,7 @@
 /// A literal target is always a ``RequestTarget``, with escaped values. Dictionaries are sorted by name. A literal query
 /// or literal headers beside a dictionary are a dictionary as well, so each name may occur once.
 extension HTTPRequest {
-  /// Creates a `GET` request; see ``get(_:query:headers:)``.
+  /// Creates a `GET` request; see ``get(_:query:headers:)-(RequestTarget,_,HTTPHeaders)``.
   ///
   /// - Parameters:
   ///   - target: The target.
@@ -14,7 +14,9 @@ extension HTTPRequest {
     self.init(.get, target, query: query, headers: headers)
   }
 
-  /// Creates a `GET` request with a variable as its target; see ``get(_:query:headers:)``.
+  /// Creates a `GET` request with a variable as its target.
+  ///
+  /// See ``get(_:query:headers:)-(RequestTarget,_,HTTPHeaders)``.
   ///
   /// - Parameters:
   ///   - target: The target.
