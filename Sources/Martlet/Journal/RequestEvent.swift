@@ -54,6 +54,8 @@ extension RequestEvent {
   }
 
   /// The state of a call.
+  ///
+  /// Errors cannot be compared, so match states: `if case .ended(.succeeded(let status)) = handle.state { … }`.
   @nonexhaustive public enum State: Sendable {
     /// The call waits for this reason.
     case waiting(WaitReason)

@@ -110,6 +110,8 @@ public actor ActivityMonitor {
   }
 
   /// Waits until no request is in progress, or the task is cancelled.
+  ///
+  /// Callbacks of the last requests may run later, on their actor.
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
   private nonisolated func requests(where matches: (Call) -> Bool) -> [ActivityMonitor.RequestInfo] {

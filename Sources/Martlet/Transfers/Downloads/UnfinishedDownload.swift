@@ -17,7 +17,7 @@ public struct UnfinishedDownload: Sendable {
 
   /// The partial downloads in a folder.
   ///
-  /// - Parameter folder: The folder of the destinations, or ``DownloadOptions/partFolder``.
+  /// - Parameter folder: The folder of the destinations, or ``DownloadOptions/partFolder``, without its subfolders.
   /// - Returns: The downloads that can be resumed, by name.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/fileFailed`` if the folder cannot be read.
   public static func all(in folder: URL) throws -> [UnfinishedDownload] {
