@@ -2,7 +2,7 @@ import Martlet
 
 /// Completes and checks the URLs of the command line.
 ///
-/// A word without scheme counts as a URL only if its host contains a dot, has a port, or is `localhost`, so a
+/// A word without a scheme counts as a URL only if its host contains a dot, has a port, or is `localhost`, so a
 /// misspelled command never becomes the name of a host.
 enum Address {
   /// Completes a URL: `:8080/x` is on this machine, and the scheme can be omitted.
@@ -67,7 +67,7 @@ enum Address {
   /// Checks the value of `--base`.
   static func check(base: String) throws(UsageError) { _ = try joined(base, "/") }
 
-  /// The host of a URL without scheme in lower case, or `nil` if the word is not one.
+  /// The lowercase host of a URL without a scheme, or `nil` if the word is not a URL.
   private static func host(of text: String) -> String? {
     let authority = text.prefix { !"/?#".contains($0) }
     let user = authority.lastIndex(of: "@").map { authority[..<$0] } ?? ""
@@ -106,9 +106,9 @@ enum Address {
     return UsageError("unknown scheme '\(shown(scheme))'; did you mean \(guess)://?")
   }
 
-  /// The error for a word in the place of the URL; names the kind of the word, and shows no value of a field.
+  /// The error for a word that is not a URL; names the kind of word, and shows no field's value.
   static func problem(_ text: String) -> UsageError {
-    let place = "in the place of the URL; write the URL first"
+    let place = "where the URL belongs; write the URL first"
     if let first = text.first, first == "{" || first == "[", text.count > 1 {
       return UsageError("a JSON document is \(place), and send the document with --json or --body")
     }
@@ -127,13 +127,13 @@ enum Address {
       return UsageError("the \(isHeader ? "header field" : "item") '\(name)\(mark)…' is \(place)")
     }
     if text.contains("/"), !host.hasPrefix(".") {
-      return UsageError("'\(shown(text))' has a host without dot or port; write http://\(shown(text))")
+      return UsageError("'\(shown(text))' has a host without a dot or port; write http://\(shown(text))")
     }
     return UsageError(
       "'\(shown(text))' is not a URL; a URL has a scheme, a dot or a port, such as http://\(shown(text)) or :8080")
   }
 
-  /// A word for an error: short, and without credentials and query.
+  /// A word for an error: short, without credentials or query.
   static func shown(_ text: String) -> String {
     let place = text.prefix { !"?#".contains($0) }
     let visible = place.lastIndex(of: "@").map { "…\(place[$0...])" } ?? String(place)

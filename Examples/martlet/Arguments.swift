@@ -16,7 +16,7 @@ struct Arguments {
   private var parts: [Part] = []
   private var isMultipart = false
   private var base: String?
-  /// The header fields of the configuration file, which others with the same name replace.
+  /// The configuration file's header fields, which others with the same name replace.
   private var defaultHeaders = HTTPHeaders()
   /// The first option whose value looks like a URL.
   private var urlTaker: GivenOption?
@@ -121,7 +121,7 @@ struct Arguments {
     case "--output": command.output = try path(value, of: spelling)
     case "--request":
       if value.isEmpty { throw UsageError("the option '\(spelling)' needs a method") }
-      if value.contains("/") { throw UsageError("a URL is in the place of the method after '\(spelling)'") }
+      if value.contains("/") { throw UsageError("'\(spelling)' is followed by a URL instead of a method") }
       command.method = Self.method(value) ?? value
     case "--header":
       let (name, value) = try CurlOptions.header(value)
@@ -252,7 +252,7 @@ struct Arguments {
       case .header(let name, let value): command.headers.append(value, for: name)
       case .file(let part): parts.append(part)
       case .body(let path):
-        if let file { throw UsageError("'@\(file)' and '@\(path)' are two bodies; leave one out") }
+        if let file { throw UsageError("'@\(file)' and '@\(path)' are two bodies; omit one") }
         file = path
       case .field(let field):
         fields.append(field)
@@ -271,7 +271,7 @@ struct Arguments {
     return command
   }
 
-  /// Adds the header fields of the configuration file that the command line does not replace.
+  /// Adds the configuration file's header fields, unless the command line replaces them.
   ///
   /// An `Authorization` field and a token or user replace each other, because a request has one credential.
   private func addDefaults(to command: inout RequestCommand) {
@@ -318,7 +318,7 @@ struct Arguments {
       guard let guess = Suggestion.nearest(to: word, in: CommandName.allCases.map(\.rawValue) + methods) else {
         let isMethod = next.map { (try? Address.absolute($0, base: base)) != nil } ?? false
         guard isMethod, word.allSatisfy(\.isLetter) else { throw error }
-        let cure = "a method is in capitals, such as \(word.uppercased())"
+        let cure = "methods are in capitals, such as \(word.uppercased())"
         throw UsageError("'\(word)' is neither a command nor a URL; \(cure)")
       }
       let meant = CommandName(rawValue: guess).map { "martlet \($0.rawValue)" } ?? guess.uppercased()

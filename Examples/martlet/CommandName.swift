@@ -66,7 +66,7 @@ struct CommandEntry: Sendable {
       notes: [["show  print a line for each exchange", "page  write an HTML page"]],
       examples: ["har show trace.har"]),
     CommandEntry(name: .demo, summary: "run a tour against an embedded server", usage: ["demo"]),
-    CommandEntry(name: .doctor, summary: "print the libraries and limits of the system", usage: ["doctor"]),
+    CommandEntry(name: .doctor, summary: "print the system's libraries and limits", usage: ["doctor"]),
     CommandEntry(
       name: .help, summary: "print help for a command", usage: ["help [COMMAND|config|write-out]"],
       words: CommandName.allCases.map(\.rawValue) + HelpTopic.allCases.map(\.rawValue)),

@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// The configuration file, which contains defaults of options.
+/// The configuration file, which contains default options.
 ///
 /// Each line is an option without hyphens, with its value after `=` or a space. A line in brackets begins the options
 /// of one command. A line that begins with `#` is a comment.
@@ -14,7 +14,7 @@ struct ConfigFile {
   /// Whether only the owner can read the file.
   let isPrivate: Bool
 
-  /// Returns the path of the usual file, or `nil` if the user has disabled the file.
+  /// Returns the path of the usual file, or `nil` if the user has disabled it.
   static func path(_ environment: [String: String]) -> String? {
     if let named = environment["MARTLET_CONFIG"] { return named.isEmpty ? nil : named }
     return ToolFolder.path(environment).map { "\($0)/config" }
@@ -42,7 +42,7 @@ struct ConfigFile {
     }
     let data = try InputFile.contents(of: path, for: "--config", limit: maximumBytes)
     guard let text = String(validating: data, as: UTF8.self) else {
-      throw UsageError("the configuration file '\(path)' is not text in UTF-8")
+      throw UsageError("the configuration file '\(path)' is not UTF-8 text")
     }
     return try ConfigFile(name: path, isPrivate: facts.st_mode & 0o077 == 0).options(text)
   }
@@ -72,7 +72,7 @@ struct ConfigFile {
     return options
   }
 
-  /// Rejects an option that another one of the same section excludes.
+  /// Rejects an option that another option in the same section excludes.
   private static func check(_ option: GivenOption, beside others: [GivenOption]) throws(UsageError) {
     for other in others where other.command == option.command {
       guard CommandLineReader.exclude(other.option, option.option) else { continue }

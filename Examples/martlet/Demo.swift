@@ -3,7 +3,7 @@ import Martlet
 import MartletHAR
 import MartletTesting
 
-/// `martlet demo`: shows the library's features one after the other, each against a server in this process.
+/// `martlet demo`: shows the library's features in turn, each against a server in this process.
 ///
 /// Every step is written like a user's program, checks its result, and returns the text of its line.
 @MainActor
@@ -104,9 +104,9 @@ struct Demo {
     }
 
     let hasArrived = await server.wait { $0.requests.first?.isComplete ?? false }
-    try check(hasArrived, "the server never got it")
-    try check(server.requests.first?.text == #"{"event":"opened"}"#, "the server got something else")
-    return "client and handle are gone, the server has it"
+    try check(hasArrived, "the server never received the request")
+    try check(server.requests.first?.text == #"{"event":"opened"}"#, "the server received a different request")
+    return "the client and its handle are gone, but the server received the request"
   }
 
   /// A scope is a property of its requests' owner, and ends with the owner.
@@ -132,14 +132,14 @@ struct Demo {
 
     var model: SearchModel? = SearchModel(client: client)
     model?.search("swift", for: screen)
-    try check(await server.waitForRequests(1), "the server never got the request")
+    try check(await server.waitForRequests(1), "the server never received the request")
     model = nil
 
     let isGone = await server.wait { $0.disconnects == 1 }
-    try check(isGone, "the server still has the connection")
+    try check(isGone, "the connection is still open")
     await client.activity.waitUntilIdle()
     try check(screen.log.isEmpty && client.activity.current.totals.cancelled == 1, "called back: \(screen.log)")
-    return "the server saw the disconnect, no callback came"
+    return "the server saw the disconnect, and no callback ran"
   }
 
   /// Transient failures are retried, with growing delays.
@@ -164,7 +164,7 @@ struct Demo {
 
     do {
       _ = try await client.get("/slow", options: .timeout(.milliseconds(200)))
-      throw Checklist.Failure("a server that says nothing has answered")
+      throw Checklist.Failure("a silent server responded")
     } catch let error as HTTPError {
       try check(error.isTimeout, "another error: \(error)")
       guard let phase = error.phase, let elapsed = error.elapsed else {

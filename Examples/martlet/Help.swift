@@ -99,7 +99,7 @@ extension Help {
   static let output = [
     "A terminal shows status, header and body, with JSON indented.",
     "A pipe gets the bytes of the body.",
-    "Redirected standard input is the body, except of GET and HEAD.",
+    "Redirected standard input is the body, except for GET and HEAD.",
     "-v, --offline, --curl and --print H mask secrets in URLs and header fields.",
     "-i, --print h and bodies show all values.",
     "NO_COLOR=1 disables colors. MARTLET_LOG=headers enables a log.",
@@ -125,7 +125,7 @@ extension Help {
 
   /// The help of the configuration file.
   static let config = [
-    "The configuration file contains defaults of options.", "",
+    "The configuration file contains default options.", "",
     "The file is $XDG_CONFIG_HOME/martlet/config, or ~/.config/martlet/config.",
     "MARTLET_CONFIG or --config names another file. --no-config ignores the file.", "",
     "Each line is an option without hyphens, with its value after '=' or a space.",

@@ -13,7 +13,7 @@ enum Item: Equatable {
 
   /// Reads a word.
   ///
-  /// The first separator counts; of several that begin there, the longest. A backslash escapes `:`, `=`, `;`, `@` or
+  /// The first separator counts; if several begin there, the longest counts. A backslash escapes `:`, `=`, `;`, `@` or
   /// `\` in the name, and an `@` at the beginning of the text. Otherwise the value is used unchanged.
   static func parse(_ word: String) throws(UsageError) -> Item {
     let lower = word.lowercased()
@@ -22,7 +22,7 @@ enum Item: Equatable {
       throw UsageError("'\(Address.shown(word))' is a second URL: give the method and one URL first, then the items")
     }
     if word.hasPrefix("{"), JSONScanner.problem(in: word) == nil {
-      throw UsageError("a JSON document is in the place of an item; send it with --json or --body, or as name:=JSON")
+      throw UsageError("a JSON document is not an item; send it with --json or --body, or as name:=JSON")
     }
     var name = ""
     var rest = Substring(word)
@@ -39,7 +39,7 @@ enum Item: Equatable {
       rest = rest.dropFirst()
     }
     if Arguments.methods.contains(word) {
-      throw UsageError("the method '\(word)' is in the place of an item; write the method before the URL")
+      throw UsageError("the method '\(word)' is not an item; write the method before the URL")
     }
     if word.hasPrefix("-"), word != "-" {
       throw UsageError("'\(word)' follows '--', so it is not an option but an item; write options before '--'")
@@ -82,7 +82,7 @@ enum Item: Equatable {
 
   private static func json(_ text: Substring, _ name: String) throws(UsageError) -> String {
     if let problem = JSONScanner.problem(in: String(text)) {
-      throw UsageError("the value of '\(name):=' is not JSON: \(problem); '\(name)=…' sends a text")
+      throw UsageError("the value of '\(name):=' is not JSON: \(problem); '\(name)=…' sends text")
     }
     return String(text)
   }

@@ -96,7 +96,7 @@ final class JSONTree {
   ///
   /// If a name occurs twice, the last value counts.
   ///
-  /// - Throws: ``UsageError`` if an item needs an object in the place of an array or a value, or the reverse.
+  /// - Throws: ``UsageError`` if an item needs an object instead of an array or a value, or the reverse.
   convenience init(_ items: [(name: String, json: String)]) throws(UsageError) {
     self.init()
     for (name, json) in items {

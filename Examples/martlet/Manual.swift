@@ -49,7 +49,7 @@ enum Manual {
   ]
 
   private static let files = [
-    ("~/.config/martlet/config", "Defaults of options."),
+    ("~/.config/martlet/config", "Default options."),
     ("~/.config/martlet/sessions", "Private files of --session."),
   ]
 

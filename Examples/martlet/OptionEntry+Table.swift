@@ -20,7 +20,7 @@ extension OptionEntry {
     OptionEntry("--arrivals", value: .text("N"), .command, "start N requests per second", [.load]),
     OptionEntry("--adaptive", .command, "adapt the number of concurrent requests", [.load]),
     OptionEntry("--rate", value: .text("N"), .command, "limit the rate to N requests per second", [.load]),
-    OptionEntry("--hedge", value: .text("MS"), .command, "repeat a request without response after MS", [.load]),
+    OptionEntry("--hedge", value: .text("MS"), .command, "repeat a request without a response after MS", [.load]),
     OptionEntry("--breaker", value: .text("N"), .command, "open the circuit after N failures", [.load]),
     OptionEntry("--deadline", value: .text("SECONDS"), .command, "limit each request, including its waits", [.load]),
     OptionEntry("--all", .command, "remove all responses (cache rm)", [.cache], isConfigurable: false),
@@ -37,7 +37,7 @@ extension OptionEntry {
     OptionEntry(
       "--referer", short: "e", value: .text("URL"), .content, "set the Referer", sending, isConfigurable: false),
     OptionEntry(
-      "--body", value: .file("TEXT|@FILE|-"), .content, "send a text, a file or standard input", composing,
+      "--body", value: .file("TEXT|@FILE|-"), .content, "send text, a file or standard input", composing,
       isConfigurable: false),
     OptionEntry(
       "--form", short: "f", .content, "send the items as a form instead of JSON", composing,
@@ -158,7 +158,7 @@ extension OptionEntry {
     OptionEntry(
       "--proxy", short: "x", value: .text("URL"), .connection, "use an http, https or socks5 proxy", sending,
       conflicts: ["--no-proxy", "--unix-socket"]),
-    OptionEntry("--no-proxy", .connection, "use no proxy, even of the environment", sending, conflicts: ["--proxy"]),
+    OptionEntry("--no-proxy", .connection, "use no proxy, even from the environment", sending, conflicts: ["--proxy"]),
     OptionEntry(
       "--cacert", value: .file("FILE"), .connection, "trust only these root certificates (PEM)", sending,
       conflicts: ["--insecure"]),
@@ -200,7 +200,7 @@ extension OptionEntry {
     OptionEntry("--silent", short: "s", .accepted, "print nothing but the result, the default", sending),
     OptionEntry("--show-error", short: "S", .accepted, "print errors, which is the default", sending),
     OptionEntry("--no-buffer", short: "N", .accepted, "write output at once, which is the default", sending),
-    OptionEntry("--globoff", short: "g", .accepted, "send brackets of URLs, the default", sending),
+    OptionEntry("--globoff", short: "g", .accepted, "send brackets in URLs, the default", sending),
     OptionEntry("--no-progress-meter", .accepted, "show no meter, as in every pipe", sending),
     OptionEntry("--progress-bar", short: "#", .accepted, "show a bar, as downloads always do", sending),
     OptionEntry("--check-status", .accepted, "derive the exit code from the status", sending),

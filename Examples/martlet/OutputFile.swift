@@ -59,7 +59,7 @@ struct OutputFile: Sendable {
 
   /// The path without symbolic links at its end.
   ///
-  /// As for downloads, a link stays and its target is replaced; another user's link is refused.
+  /// As with downloads, a link is kept and its target is replaced; another user's link is refused.
   private static func resolved(_ name: String) throws(UsageError) -> String {
     var path = name
     for _ in 0..<40 {

@@ -25,12 +25,12 @@ struct Palette: Equatable, Sendable {
 
 /// Escapes text for a terminal: characters that would act instead of being shown become `\u{1b}`.
 enum Visible {
-  /// Escapes multiline text; line ends and tabs stay.
+  /// Escapes multiline text; line ends and tabs are kept.
   static func text(_ text: String) -> String {
     escape(text) { scalar, next in scalar == "\n" || scalar == "\t" || (scalar == "\r" && next == "\n") }
   }
 
-  /// Escapes text that must stay on one line; tabs stay.
+  /// Escapes text that must stay on one line; tabs are kept.
   static func line(_ text: String) -> String { escape(text) { scalar, _ in scalar == "\t" } }
 
   private static func escape(_ text: String, except isKept: (Unicode.Scalar, Unicode.Scalar?) -> Bool) -> String {

@@ -44,7 +44,7 @@ enum HiddenLine {
   /// The maximum length of a password, in bytes.
   private static let maximumBytes = 4096
 
-  private static let noTerminal = "the server asks for a password, and no terminal can ask for it; use NAME:PASSWORD"
+  private static let noTerminal = "the server requires a password, but no terminal can prompt for it; use NAME:PASSWORD"
 
   private struct Changed: Sendable {
     let descriptor: Int32

@@ -20,12 +20,12 @@ struct RequestCommand: Equatable, Sendable {
     mutating func take(_ input: () throws(UsageError) -> Data) throws(UsageError) {
       guard case .file(let path, let isJSON) = value else { return }
       let item = "'\(name)\(isJSON ? ":=" : "=")@\(path)'"
-      let hint = isJSON ? "" : "; a text that begins with '@' is '\(name)=\\@…'"
+      let hint = isJSON ? "" : "; text that begins with '@' is '\(name)=\\@…'"
       var data = try path == "-" ? input() : InputFile.contents(of: path, for: item, hint: hint)
       // A JSON parser may ignore a byte order mark, and a sender must not add one (RFC 8259 §8.1).
       if isJSON, data.starts(with: [0xEF, 0xBB, 0xBF]) { data = Data(data.dropFirst(3)) }
       guard let text = String(validating: data, as: UTF8.self) else {
-        throw UsageError("the file of \(item) is not text in UTF-8; '\(name)@\(path)' sends it as it is")
+        throw UsageError("the file of \(item) is not UTF-8 text; '\(name)@\(path)' sends it unchanged")
       }
       if isJSON, let problem = JSONScanner.problem(in: text) {
         throw UsageError("the file of \(item) is not JSON: \(problem)")
@@ -42,7 +42,7 @@ struct RequestCommand: Equatable, Sendable {
     case text(String)
     case file(String)
     case multipart([Part])
-    /// The data of curl's `-d` or `--json`.
+    /// The data from curl's `-d` or `--json`.
     case posted([PostedData], isJSON: Bool)
     /// Standard input.
     case input
@@ -159,7 +159,7 @@ struct RequestCommand: Equatable, Sendable {
     defer { if let end = input.end { timeout = max(ContinuousClock.now.duration(to: end), .milliseconds(1)) } }
     var isRead = false
     func read() throws(UsageError) -> Data {
-      if isRead { throw UsageError("standard input can be read once, but two options read it; use a file") }
+      if isRead { throw UsageError("standard input can be read only once, but two options read it; use a file") }
       isRead = true
       return try input.read(errors)
     }
@@ -208,7 +208,7 @@ struct RequestCommand: Equatable, Sendable {
     default: break
     }
     if maySend, !isRead, let name, input.hasOwnBytes {
-      throw UsageError("standard input and \(name) are two bodies: leave one out, or add --ignore-stdin")
+      throw UsageError("standard input and \(name) are two bodies: omit one, or add --ignore-stdin")
     }
   }
 

@@ -49,7 +49,7 @@ extension Session {
 
     init() {}
 
-    /// Reads a command; ignores fields and credentials of the configuration file.
+    /// Reads a command; ignores fields and credentials from the configuration file.
     init(_ command: RequestCommand) throws(UsageError) {
       headers = command.headers.filter { field in
         Session.keeps(field.name) && !command.defaultFields.contains(field.name.lowercased())
@@ -86,7 +86,7 @@ extension Session {
     return !unkept.contains(name) && !unkept.contains { $0.hasSuffix("-") && name.hasPrefix($0) }
   }
 
-  /// Makes the changes of a run in other cookies; all texts have the format of `cookies.txt`.
+  /// Applies a run's changes to other cookies; all texts have the format of `cookies.txt`.
   ///
   /// - Parameters:
   ///   - cookies: The cookies of the file, which other runs may have changed.

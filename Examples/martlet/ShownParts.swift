@@ -10,7 +10,7 @@ struct ShownParts: Equatable, Sendable {
   /// The letters and their parts, for the help and errors.
   static let names = [
     ("H", "head of the request"), ("B", "body of the request"), ("h", "head of the response"),
-    ("b", "body of the response"), ("m", "phases of the request, as of --timing"),
+    ("b", "body of the response"), ("m", "phases of the request, as with --timing"),
   ]
 
   private let letters: Set<Character>
@@ -20,7 +20,7 @@ struct ShownParts: Equatable, Sendable {
   /// Reads letters: `H` and `B` for head and body of the request, `h` and `b` for the response, `m` for the timing.
   init(_ text: String) throws(UsageError) {
     let known = Self.names.map(\.0).joined()
-    let meaning = "H and B are head and body of the request, h and b of the response, m timing"
+    let meaning = "H and B select the request's head and body, h and b the response's, m the timing"
     if let letter = text.first(where: { !known.contains($0) }) {
       throw UsageError("--print has no part '\(letter)'; \(meaning)")
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Ends the program when the user interrupts it, after a last action.
 ///
-/// A signal that the parent ignores, as `nohup` does, stays ignored.
+/// A signal that the parent ignores, as `nohup` does, remains ignored.
 struct Signals {
   private let sources: [any DispatchSourceSignal]
 

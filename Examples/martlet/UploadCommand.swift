@@ -17,7 +17,7 @@ struct UploadCommand: Equatable, Sendable {
     }
     file = words[0]
     if Self.isSurelyURL(file), !Self.isSurelyURL(words[1]) {
-      throw UsageError("the URL is in the place of the file; write martlet upload FILE URL")
+      throw UsageError("the URL precedes the file; write martlet upload FILE URL")
     }
     field = arguments.own["--field"]
     isGzipped = arguments.own["--gzip"] != nil

@@ -100,7 +100,7 @@ extension HAREntry {
         } else {
           problem = "the body is not valid base64"
         }
-      case let encoding?: problem = "the encoding '\(encoding)' of the body is not known"
+      case let encoding?: problem = "the body's encoding '\(encoding)' is unknown"
       }
     } else if let name = value["_file"].string {
       content = .file(name)

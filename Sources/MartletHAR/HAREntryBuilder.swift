@@ -100,7 +100,7 @@ private struct CallDraft {
       var entry = draft.entry(own, redaction, maximumBodyBytes)
       // The error of the call is more detailed than its kind.
       if takesAll, let failure { entry.failure = failure }
-      if isClosing { entry.failure = entry.failure ?? "not over when the recording ended" }
+      if isClosing { entry.failure = entry.failure ?? "unfinished when the recording ended" }
       return entry
     }
   }

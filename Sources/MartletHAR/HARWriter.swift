@@ -19,7 +19,7 @@ struct HARWriter {
   /// The entries that the copy lacks.
   private var missing: [UInt8] = []
   private var isEmpty = true
-  /// Whether the file system cannot exchange names; then the file itself is written.
+  /// Whether the file system cannot swap two files; the file is then overwritten in place.
   private var isAlone = false
 
   /// Replaces a file with one without entries.
@@ -49,7 +49,7 @@ struct HARWriter {
   private static func made(_ path: String, _ bytes: [UInt8]) throws(HTTPError) -> OpenFile {
     unlink(path)
     guard let file = OpenFile.at(path, O_WRONLY | O_CREAT | O_EXCL) else {
-      throw PrivateFile.error("cannot be made", path, errno)
+      throw PrivateFile.error("cannot be created", path, errno)
     }
     do throws(HTTPError) {
       try file.put(bytes, at: 0)

@@ -92,7 +92,7 @@ final class OutboxBody: Sendable {
     // Many more attempts than there are cleanups: on a busy machine each one may fail by chance.
     for _ in 0..<200 {
       guard let file = OpenFile.at(path, O_RDWR | O_CREAT | O_EXCL) else {
-        throw PrivateFile.error("cannot be made", path, errno)
+        throw PrivateFile.error("cannot be created", path, errno)
       }
       // The cleanup may lock the file first, and then removes or keeps it.
       try FileLock.lock(file, patience: patience)

@@ -16,7 +16,7 @@ extension HTTPRequest {
     var bytes = Data()
     try await body.source(for: self).send { piece in
       guard piece.count <= limit - bytes.count else {
-        throw HTTPError(.bodyTooLarge, "the body of the request has more than \(limit) bytes")
+        throw HTTPError(.bodyTooLarge, "the request body exceeds \(limit) bytes")
       }
       bytes += piece
     }

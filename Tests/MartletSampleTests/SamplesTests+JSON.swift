@@ -152,7 +152,7 @@ extension SamplesTests {
   }
 
   @Test(arguments: [
-    ("", "the body is not the JSON of User: it is empty"),
+    ("", "the body cannot be decoded as User: it is empty"),
     ("<html>", "it is HTML or XML, such as a proxy or sign-in page"),
     (#"{"id": 1}"#, "no value for 'name' at the top level"),
     (#"{"id": "1", "name": "Ada"}"#, "expected Int at .id"),

@@ -102,7 +102,7 @@ final class CodingStage {
     case .empty:
       guard coding.mayBegin(with: first) else { throw corrupt }
       guard let made = coding.makeDecoder(for: first) else {
-        throw Problem(message: "there is no memory to decode the body")
+        throw Problem(message: "not enough memory to decode the body")
       }
       decoder = made
     case .ended:

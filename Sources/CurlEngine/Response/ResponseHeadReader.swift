@@ -86,7 +86,7 @@ package struct ResponseHeadReader {
     guard end > 0 else { return try endBlock(at: now()) }
     let content = UnsafeBufferPointer(start: line.baseAddress, count: end)
     guard !Self.hasIllegalOctet(content) else {
-      throw Problem(message: "a header line has an illegal octet")
+      throw Problem(message: "a header line contains an illegal octet")
     }
     if start == nil {
       start = try Self.statusLine(content)
@@ -122,7 +122,7 @@ package struct ResponseHeadReader {
         Head(
           status: start.status, reason: start.reason, version: start.version, fields: fields, framing: framing))
     }
-    guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not requested") }
+    guard start.status != 101 else { throw Problem(message: "the server switched to an unrequested protocol") }
     try countField()
     interimTime = now()
     self.start = nil

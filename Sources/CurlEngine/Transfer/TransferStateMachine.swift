@@ -279,7 +279,7 @@ extension TransferStateMachine {
 
   /// The error in the end of a body that libcurl reports as complete.
   private func earlyEnd(_ seen: CompletionFacts) -> CurlFailure? {
-    if seen.isTLSCut { return .cutBody("the body ended with its connection, and TLS did not") }
+    if seen.isTLSCut { return .cutBody("the connection ended without a TLS close, so the body may be incomplete") }
     if seen.lacksLastChunk, bodyEnd == .chunks {
       return .violation("the chunked body has no valid last chunk", hasHead: true)
     }

@@ -209,12 +209,12 @@ package final class CurlUpload: @unchecked Sendable {
   /// The problem with a chunk of a file, which may be the last one.
   private func problem(_ file: CInt, _ got: Int64, at offset: Int64) -> CurlFailure? {
     if got < 0 { return .bodyFile("the body file could not be read") }
-    if got == 0 { return .bodyFile("the body file got shorter while it was sent") }
+    if got == 0 { return .bodyFile("the body file shrank while it was being sent") }
     // Before the last bytes are sent, because they would complete the request.
     let end = offset + got
     var beyond: UInt8 = 0
     guard end == length, martlet_read(file, &beyond, 1, end) > 0 else { return nil }
-    return .bodyFile("the body file got longer while it was sent")
+    return .bodyFile("the body file grew while it was being sent")
   }
 }
 

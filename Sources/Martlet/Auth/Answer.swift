@@ -88,14 +88,14 @@ final class Answer: Sendable {
   func field(method: String, uri: String) throws -> String {
     if let token = credential.token {
       guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-        throw HTTPError(.invalidRequest, "the token is empty or has characters other than visible ASCII")
+        throw HTTPError(.invalidRequest, "the token is empty or contains characters other than visible ASCII")
       }
       return "Bearer \(token)"
     }
     let user = credential.user ?? ""
     let password = credential.password ?? ""
     guard !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-      throw HTTPError(.invalidRequest, "the user name or the password has control characters")
+      throw HTTPError(.invalidRequest, "the user name or password contains control characters")
     }
     if let digest { return digest.field(method: method, uri: uri) }
     guard !user.utf8.contains(UInt8(ascii: ":")) else {

@@ -76,7 +76,7 @@ public struct Authenticators: Sendable {
       if let problem = entry.place.problem { return problem }
       let authenticator = entry.session.authenticator
       if entry.place.proxy != nil, authenticator is TokenAuthenticator {
-        return InvalidInput("a proxy takes a user name and a password, not a token")
+        return InvalidInput("a proxy accepts a user name and password, not a token")
       }
       guard entry.place == .everywhere else { continue }
       if authenticator is TokenAuthenticator || (authenticator as? CredentialAuthenticator)?.isFixed == true {

@@ -30,7 +30,7 @@ enum CacheRules {
       case .notReusable: (rawValue, "it has neither a lifetime nor a validator")
       case .unknownPart: (rawValue, "it is partial, without a usable Content-Range")
       case .failure: (rawValue, "it was truncated, too large, or could not be written")
-      case .lessThanStored: (rawValue, "more of the same representation is stored already")
+      case .lessThanStored: (rawValue, "a larger part of the same representation is already stored")
       }
     }
 

@@ -26,7 +26,7 @@ extension Cookie {
       }
     }
     guard url.isSecure || !line.isSecure else {
-      throw .init("notSecure", "it has Secure, but did not come over https")
+      throw .init("notSecure", "it has Secure, but was not received over https")
     }
     self.init(
       line.name, line.value, domain: domain.isEmpty ? url.host : domain, isHostOnly: domain.isEmpty,

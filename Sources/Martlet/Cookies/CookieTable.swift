@@ -126,7 +126,7 @@ struct CookieTable: Sendable {
       var cookie = try Cookie(line, from: url, now: now)
       cookie.partition = partition
       if !url.isSecure && hidesSecureCookie(cookie) {
-        return .init("overwritesSecure", "it would replace a secure cookie, but did not come over https")
+        return .init("overwritesSecure", "it would replace a secure cookie, but was not received over https")
       }
       put(cookie, now: now)
       return nil

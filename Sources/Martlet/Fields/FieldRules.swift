@@ -29,10 +29,10 @@ enum FieldRules {
       try check(field, &single)
     }
     guard count <= maximumFields else {
-      throw InvalidInput("the request has \(count) header fields; at most \(maximumFields) are sent")
+      throw InvalidInput("the request has \(count) header fields; at most \(maximumFields) are allowed")
     }
     guard bytes <= maximumBytes else {
-      throw InvalidInput("the header fields of the request have \(bytes) bytes; at most \(maximumBytes) are sent")
+      throw InvalidInput("the request's header fields total \(bytes) bytes; at most \(maximumBytes) are allowed")
     }
   }
 
@@ -40,7 +40,7 @@ enum FieldRules {
   static func check(_ url: AbsoluteURL) throws(InvalidInput) {
     let count = url.string.utf8.count
     guard count <= maximumURLBytes else {
-      throw InvalidInput("the URL has \(count) bytes; at most \(maximumURLBytes) are sent")
+      throw InvalidInput("the URL has \(count) bytes; at most \(maximumURLBytes) are allowed")
     }
   }
 
@@ -52,7 +52,7 @@ enum FieldRules {
         throw InvalidInput("the value of the header '\(name)' \(edge)")
       }
       let octet = FieldSyntax.firstIllegalOctet(inValue: field.value).map { String($0, radix: 16) } ?? "?"
-      throw InvalidInput("the value of the header '\(name)' has the illegal octet 0x\(octet)")
+      throw InvalidInput("the value of the header '\(name)' contains the illegal octet 0x\(octet)")
     }
     switch rule(for: field.name) {
     case nil: return

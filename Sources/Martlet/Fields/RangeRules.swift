@@ -68,7 +68,7 @@ enum RangeRules {
     }
     if let length = headers.contentLength, length != content.length {
       return .mismatch(
-        "the range has \(content.length) bytes by its Content-Range, and \(length) by its Content-Length")
+        "the range has \(content.length) bytes according to Content-Range, but \(length) according to Content-Length")
     }
     if let size = version?.size, bytes.upperBound >= size {
       return .mismatch("the range ends at \(bytes.upperBound), beyond the \(size) bytes of the file")
@@ -88,7 +88,7 @@ enum RangeRules {
   ) -> String? {
     guard new.coding == known.coding else { return "the content coding has changed" }
     if let size = new.size, let old = known.size, size != old {
-      return "the file has \(size) bytes now, and had \(old)"
+      return "the file now has \(size) bytes instead of \(old)"
     }
     if let digest = new.digest, let old = known.digest {
       guard digest == old else { return "the digest has changed" }

@@ -7,7 +7,7 @@ extension Explanation.Decision {
       return Self("hsts.ignored", "Strict-Transport-Security of \(host) was ignored", because: reason, section)
     }
     guard isVerified else { return ignored("unverified", "the client does not verify server certificates") }
-    guard url.isSecure else { return ignored("notSecure", "the response did not come over https") }
+    guard url.isSecure else { return ignored("notSecure", "the response was not received over https") }
     guard HSTSTable.name(host) != nil else { return ignored("address", "the host is an IP address") }
     guard let policy = StrictTransportSecurity(value) else { return ignored("malformed", "the value is malformed") }
     guard policy.maxAge > 0 else {

@@ -36,9 +36,9 @@ public struct CircuitBreaker: Sendable, Hashable {
 
   var problem: InvalidInput? {
     guard !isOff else { return nil }
-    if failures < 1 { return InvalidInput("the circuit breaker opens after less than 1 failure") }
+    if failures < 1 { return InvalidInput("the circuit breaker must allow at least 1 failure") }
     guard pause >= .milliseconds(1), pause <= .seconds(86_400) else {
-      return InvalidInput("the pause of the circuit breaker is \(pause); it must be from 1 ms to a day")
+      return InvalidInput("the circuit breaker's pause is \(pause); it must be from 1 ms to a day")
     }
     return nil
   }

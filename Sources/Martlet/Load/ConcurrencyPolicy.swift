@@ -63,16 +63,16 @@ public struct ConcurrencyPolicy: Sendable, Hashable {
 
   var problem: InvalidInput? {
     if case .fixed(let limit) = rule, limit < 1 {
-      return InvalidInput("the concurrency is fixed to \(limit); it must be at least 1")
+      return InvalidInput("the concurrency limit is \(limit); it must be at least 1")
     }
     if let bounds, bounds.lowerBound < 1 || bounds.upperBound > 10_000 {
-      return InvalidInput("the bounds of the concurrency are \(bounds); they must be from 1 to 10000")
+      return InvalidInput("the concurrency limit's bounds are \(bounds); they must be from 1 to 10000")
     }
     if maximumWait < .milliseconds(1) {
-      return InvalidInput("the maximum wait of the concurrency is \(maximumWait); it must be at least 1 ms")
+      return InvalidInput("the concurrency limit's maximum wait is \(maximumWait); it must be at least 1 ms")
     }
     if maximumWaiting < 0 {
-      return InvalidInput("the concurrency lets \(maximumWaiting) requests wait; the number must not be negative")
+      return InvalidInput("the concurrency limit's maximumWaiting is \(maximumWaiting); it must not be negative")
     }
     return nil
   }

@@ -89,7 +89,7 @@ public struct DataBudget: Sendable, Hashable {
     guard let bytes else { return nil }
     guard bytes >= 1 else { return InvalidInput("the data budget is \(bytes) bytes; it must be at least 1") }
     guard period >= .seconds(1), period <= .seconds(366 * 86_400), period.clampedComponents.attoseconds == 0 else {
-      return InvalidInput("the period of the data budget is \(period); it must be whole seconds, from 1 to 366 days")
+      return InvalidInput("the data budget's period is \(period); it must be in whole seconds, from 1 to 366 days")
     }
     if let file, !file.isFileURL { return InvalidInput("the data budget's file needs a file URL") }
     return nil

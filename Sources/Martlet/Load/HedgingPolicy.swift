@@ -51,11 +51,11 @@ public struct HedgingPolicy: Sendable, Hashable {
     switch rule {
     case .off: return nil
     case .after(let delay):
-      return delay < .milliseconds(1) ? "the delay of the hedging is \(delay); it must be at least 1 ms" : nil
+      return delay < .milliseconds(1) ? "the hedging delay is \(delay); it must be at least 1 ms" : nil
     case .percentile(let share):
       // This is also false for NaN.
       return share >= 0.5 && share <= 0.999
-        ? nil : "the percentile of the hedging is \(share); it must be from 0.5 to 0.999"
+        ? nil : "the hedging percentile is \(share); it must be from 0.5 to 0.999"
     }
   }
 }

@@ -105,19 +105,19 @@ public struct RateLimit: Sendable, Hashable {
     if case .limit(let count, let interval, let burst) = rule {
       guard count.isFinite, count > 0 else { return "the rate allows \(count) requests; it must be more than 0" }
       guard interval >= .milliseconds(1), interval <= .seconds(86_400) else {
-        return "the interval of the rate is \(interval); it must be from 1 ms to a day"
+        return "the rate's interval is \(interval); it must be from 1 ms to a day"
       }
-      guard burst >= 1 else { return "the burst of the rate is \(burst); it must be at least 1" }
+      guard burst >= 1 else { return "the rate's burst is \(burst); it must be at least 1" }
       let perSecond = count / interval.inSeconds
       guard perSecond >= 1e-6, perSecond <= 1e12 else {
         return "the rate allows \(perSecond) requests per second; it must be from 0.000001 to 1000000000000"
       }
     }
-    if maximumPause < .zero { return "the maximum pause of the rate is negative" }
+    if maximumPause < .zero { return "the rate's maximum pause must not be negative" }
     if maximumWait < .milliseconds(1) {
-      return "the maximum wait of the rate is \(maximumWait); it must be at least 1 ms"
+      return "the rate's maximum wait is \(maximumWait); it must be at least 1 ms"
     }
-    return maximumWaiting < 0 ? "the rate lets \(maximumWaiting) requests wait; the number must not be negative" : nil
+    return maximumWaiting < 0 ? "the rate's maximumWaiting is \(maximumWaiting); it must not be negative" : nil
   }
 }
 

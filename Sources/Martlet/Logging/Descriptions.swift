@@ -26,8 +26,8 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
       case .file: "a file"
       case .stream: "a stream"
       case .pieces: "in pieces"
-      case .gzip: "gzipped while it is sent"
-      case .spool: "a stream by way of a file"
+      case .gzip: "gzipped while it is being sent"
+      case .spool: "a stream spooled to a file"
       case .json: "JSON"
       case .invalid: "a body that cannot be sent"
       }

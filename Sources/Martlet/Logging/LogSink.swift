@@ -13,7 +13,7 @@ public struct LogSink: Sendable {
   ///   or controls a terminal. It may block, and is never called concurrently.
   public init(_ write: @escaping @Sendable (String) -> Void) {
     lines = DeliveryQueue("Martlet.LogSink", maximumBytes: 8 << 20, reportsLast: true) { line, dropped in
-      if dropped > 0 { write("(\(dropped) more lines were left out: the log is too slow)") }
+      if dropped > 0 { write("(\(dropped) more lines were dropped: the log is too slow)") }
       if let line { write(line) }
     }
   }

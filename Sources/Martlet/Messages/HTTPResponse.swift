@@ -209,7 +209,7 @@ public struct HTTPResponse: Sendable {
     } catch {
       let cause = DecodingProblem.cause(in: body) ?? DecodingProblem.describe(error, in: body)
       throw HTTPError(
-        .decoding, "the body is not the JSON of \(T.self): \(cause)",
+        .decoding, "the body cannot be decoded as \(T.self): \(cause)",
         request: finalRequest, response: self, underlying: error)
     }
   }

@@ -68,6 +68,6 @@ public struct RedirectPolicy: Sendable {
   }
 
   var problem: String? {
-    maximumHops < 0 ? "maximumHops of the redirect policy is \(maximumHops); it must not be negative" : nil
+    maximumHops < 0 ? "the redirect policy's maximumHops is \(maximumHops); it must not be negative" : nil
   }
 }

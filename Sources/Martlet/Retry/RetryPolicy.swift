@@ -103,7 +103,7 @@ public struct RetryPolicy: Sendable {
   var problem: String? {
     if maximumAttempts < 1 { return "the retry policy has \(maximumAttempts) attempts; it needs at least 1" }
     if case .backoff(let base, let cap) = rule, base < .zero || cap < .zero {
-      return "the retry policy has a negative delay"
+      return "the retry policy's delays must not be negative"
     }
     return nil
   }

@@ -96,7 +96,7 @@ extension CachedBody {
       guard position < end else { return nil }
       let piece = try piece(from: position, upTo: end)
       guard !piece.isEmpty else {
-        throw HTTPError(.fileFailed, "a stored body has become shorter while it was read", phase: .receiving)
+        throw HTTPError(.fileFailed, "a stored body shrank while it was being read", phase: .receiving)
       }
       place.withLock { $0 += Int64(piece.count) }
       return piece
@@ -136,7 +136,8 @@ extension ResponseBody {
         }
         guard sum < count ? piece != nil : sum == count else {
           throw HTTPError(
-            .protocolViolation, "the range has \(sum) bytes, and \(count) by its Content-Range", phase: .receiving)
+            .protocolViolation, "the range has \(sum) bytes, but \(count) according to its Content-Range",
+            phase: .receiving)
         }
         return piece
       }

@@ -23,7 +23,7 @@ struct CollectStage: Stage {
       do {
         response.body = ResponseBody(try await response.body.whole(upTo: limit))
       } catch let error as HTTPError where error.kind == .bodyTooLarge {
-        call.decided("limit.bodyBytes", "the body has more than \(limit) bytes")
+        call.decided("limit.bodyBytes", "the body exceeds \(limit) bytes")
         throw error
       }
     } else {

@@ -118,7 +118,7 @@ extension Explanation.Decision {
 
   fileprivate static func withheld(_ name: String, _ reason: Explanation.CookieWithholding) -> Self {
     let name = InvalidInput.printable(Explanation.short(name))
-    return Self("cookies.withheld", "the cookie '\(name)' was left out", because: reason)
+    return Self("cookies.withheld", "the cookie '\(name)' was omitted", because: reason)
   }
 
   fileprivate static func refused(_ name: String, _ reason: Explanation.Reason, isOwn: Bool = false) -> Self {

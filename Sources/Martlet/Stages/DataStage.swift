@@ -29,7 +29,7 @@ struct DataStage: Stage {
       .dataBudgetExceeded,
       bytes == 0
         ? "the data budget is used up for another \(until.shown)"
-        : "the body has \(length) bytes, and the data budget only \(bytes) left",
+        : "the body has \(length) bytes, but only \(bytes) are left in the data budget",
       phase: .queued)
   }
 }

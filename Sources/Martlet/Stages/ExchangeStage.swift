@@ -70,7 +70,7 @@ struct ExchangeStage: Stage {
     let remaining = (end - call.core.timeline.now()).adding(.zero - header.margin.bounded)
     guard remaining > .zero else {
       var error = call.endError
-      error.message += ", less the margin of the deadline header"
+      error.message += ", less the deadline header's margin"
       error.phase = .queued
       error.mayHaveReachedServer = !call.attempts.isEmpty
       // The first exchange of a hedged request may still be answered.

@@ -24,11 +24,11 @@ extension TrailerRules {
       bytes += field.name.utf8.count + field.value.utf8.count + 4
       guard names.contains(where: { FieldSyntax.isSameName($0, field.name) }) else {
         let name = InvalidInput.printable(field.name)
-        throw InvalidInput("the trailer '\(name)' was not announced: add its name to those of the body")
+        throw InvalidInput("the trailer '\(name)' was not announced: add its name to the body's trailer names")
       }
     }
     guard bytes <= maximumBytes else {
-      throw InvalidInput("the trailers of the request have \(bytes) bytes; at most \(maximumBytes) are sent")
+      throw InvalidInput("the request's trailers total \(bytes) bytes; at most \(maximumBytes) are allowed")
     }
   }
 }

@@ -31,7 +31,7 @@ enum URLHost {
     guard let decoded = PercentEncoding.decode(bytes, allowing: { _ in true }),
       decoded.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) }),
       let text = String(validating: decoded, as: UTF8.self)
-    else { throw refusal(bytes, "has illegal characters") }
+    else { throw refusal(bytes, "contains illegal characters") }
     guard decoded.contains(where: { $0 >= 0x80 }) else { return text }
     // The mapped name is checked like any other host.
     guard let name = mapped(text), !name.isEmpty, name.utf8.allSatisfy(ASCIISet.host.contains) else {
@@ -75,12 +75,12 @@ enum URLHost {
     var start = labels.startIndex
     var isLong = host.count > 254
     for index in labels.indices where labels[index] == UInt8(ascii: ".") {
-      guard index > start else { throw refusal(host, "has an empty label") }
+      guard index > start else { throw refusal(host, "contains an empty label") }
       isLong = isLong || index - start > 63
       start = index + 1
     }
     let last = labels[start...]
-    guard !last.isEmpty else { throw refusal(host, "has an empty label") }
+    guard !last.isEmpty else { throw refusal(host, "contains an empty label") }
     guard !isLong, last.count <= 63 else { throw refusal(host, "is longer than a host name can be") }
     // `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1 to some parsers and names to others.
     guard isNumber(last) else { return }

@@ -46,7 +46,7 @@ public final class DiskFolder<Errors: FileErrors>: Sendable {
     if !parent.isEmpty { try make(parent, syncingBy: calls) }
     let folder: ParentFolder<Errors>? = if let calls { try ParentFolder(of: path, by: calls) } else { nil }
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-      throw PrivateFile<Errors>.error("cannot be made", path, errno)
+      throw PrivateFile<Errors>.error("cannot be created", path, errno)
     }
     try folder?.sync()
   }

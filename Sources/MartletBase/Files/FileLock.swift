@@ -5,11 +5,11 @@
 public struct FileLock<Errors: FileErrors>: ~Copyable {
   private let file: OpenFile<Errors>
 
-  /// Waits for the lock, at most `patience` milliseconds.
+  /// Waits for the lock, for at most `patience` milliseconds.
   public init(_ path: String, patience: Int = 2_000) throws(Errors.Failure) {
     guard let file = OpenFile<Errors>.at(path, O_RDWR | O_CREAT) else {
       let code = errno
-      throw PrivateFile<Errors>.refusal(path) ?? PrivateFile<Errors>.error("cannot be made", path, code)
+      throw PrivateFile<Errors>.refusal(path) ?? PrivateFile<Errors>.error("cannot be created", path, code)
     }
     // Another user could hold the lock of their own file forever.
     guard file.facts?.isOwn == true else { throw PrivateFile<Errors>.foreign(path) }
@@ -17,7 +17,7 @@ public struct FileLock<Errors: FileErrors>: ~Copyable {
     self.file = file
   }
 
-  /// Waits for the lock of an open file, at most `patience` milliseconds.
+  /// Waits for an open file's lock, for at most `patience` milliseconds.
   public static func lock(_ file: OpenFile<Errors>, patience: Int) throws(Errors.Failure) {
     switch file.lock(patience: patience) {
     case 0: return

@@ -33,7 +33,7 @@ public enum PrivateFile<Errors: FileErrors> {
     // Remove the file of a killed process, or an attacker's link, which is not followed.
     unlink(new)
     guard let file = OpenFile<Errors>.at(new, O_RDWR | O_CREAT | O_EXCL) else {
-      throw error("cannot be made", new, errno)
+      throw error("cannot be created", new, errno)
     }
     do throws(Errors.Failure) {
       try write(file)

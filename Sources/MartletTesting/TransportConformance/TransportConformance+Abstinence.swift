@@ -67,14 +67,14 @@ extension TransportConformance {
       try bench.expect("the number of requests", server.requests.count, is: 2)
       try bench.expect("Cookie", server.requests.last?.header("Cookie"), is: nil)
     },
-    Case("sends a Cookie field as it is") { bench in
+    Case("sends a Cookie field unchanged") { bench in
       let server = try MockServer(.ok("hello", headers: ["Set-Cookie": "a=1; Path=/"]))
       for _ in 0..<2 {
         _ = try await bench.send(.get(RequestTarget(server.url("/x")), headers: ["Cookie": "own=2"]))
       }
       try bench.expect("Cookie", server.requests.map { $0.header("Cookie") }, is: ["own=2", "own=2"])
     },
-    Case("stores no answers") { bench in
+    Case("stores no responses") { bench in
       let server = try MockServer(
         script: [
           .ok("first", headers: ["Cache-Control": "public, max-age=3600", "ETag": "\"1\""]),

@@ -53,9 +53,9 @@ extension TransportConformance {
       try await expectNoBody(bench, after: "HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n", status: 304)
     },
     .reads(
-      "is not disturbed by trailer fields", "hello",
+      "tolerates trailer fields", "hello",
       from: .chunked(["hello"], trailers: ["X-Checksum": "1", "X-Other": "2"])),
-    Case("decodes gzip and removes the fields of the coded form") { bench in
+    Case("decodes gzip and removes the fields of the encoded form") { bench in
       let coded = Data(base64Encoded: "H4sIAAAAAAAC/8tNLCrJSS1RyB2lR+lRepQepUdpEmgATlQvjEAGAAA=") ?? Data()
       let response = try await bench.answer(.data(coded, headers: ["Content-Encoding": "gzip", "X-Kept": "yes"]))
       try bench.expect("the body", response.text, is: String(repeating: "martlet ", count: 200))

@@ -25,7 +25,7 @@ extension TransportConformance {
         try bench.expect("the whole request", request.isComplete)
       }
     },
-    streamCase("sends no whole request if a stream has another length than was said") { bench in
+    streamCase("completes no request whose stream differs from its announced length") { bench in
       for length in [0, 999, 1001] as [Int64] {
         let server = try MockServer(.ok())
         let body = HTTPBody.stream(Pieces(Bench.bytes(1000), of: 100), length: length)

@@ -48,7 +48,7 @@ extension TransportConformance {
       "reports a body that is shorter than its length", .connectionLost,
       from: [.raw(Bench.ok + "Content-Length: 10\r\n\r\nhello")]),
     .fails(
-      "reports a chunked body that ends in the line of a size", .connectionLost,
+      "reports a chunked body that ends in a size line", .connectionLost,
       from: [.raw(chunked + "5\r\nhello\r\n5")]),
     .fails("reports a chunked body that ends in a chunk", .connectionLost, from: [.raw(chunked + "5\r\nhel")]),
     .fails("reports a chunked body without the last chunk", .connectionLost, from: [.raw(chunked + "5\r\nhello\r\n")]),
@@ -57,7 +57,7 @@ extension TransportConformance {
   /// Responses that are not HTTP or contradict themselves (RFC 9112 §2.2, §6.3, §7.1).
   static let framingCases: [Case] = [
     .fails(
-      "refuses what is not HTTP", .protocolViolation,
+      "refuses a non-HTTP response", .protocolViolation,
       from: [
         .raw("SSH-2.0-OpenSSH_9.2\r\n"), .raw("garbage\r\n\r\n"), .raw("<html></html>\r\n"),
         .raw("\u{1}\u{2}\u{3}\u{4}\r\n\r\n"),
@@ -108,7 +108,7 @@ extension TransportConformance {
         ])
       ]),
     .fails(
-      "refuses 100 000 header fields", .protocolViolation, .connectionLost,
+      "refuses 100,000 header fields", .protocolViolation, .connectionLost,
       from: [
         .steps([.text(Bench.ok), .repeating(Data("X-A: b\r\n".utf8), count: 100_000), .text("\r\n"), .cut])
       ]),

@@ -4,7 +4,7 @@ import Martlet
 extension TransportConformance {
   /// Connections that serve several requests, or must not (RFC 9112 §9).
   static let connectionCases: [Case] = [
-    Case("uses a connection again") { bench in
+    Case("reuses a connection") { bench in
       let server = try MockServer(.ok("hello"))
       for _ in 0..<3 {
         let response = try await bench.send(.get(RequestTarget(server.url)))
@@ -13,7 +13,7 @@ extension TransportConformance {
       try bench.expect("the number of connections", server.connectionCount, is: 1)
       try bench.expect("the places on the connection", server.requests.map(\.indexOnConnection), is: [0, 1, 2])
     },
-    Case("uses a connection again after a chunked body") { bench in
+    Case("reuses a connection after a chunked body") { bench in
       let server = try MockServer(.chunked(["hello"]))
       for _ in 0..<2 { _ = try await bench.send(.get(RequestTarget(server.url))) }
       try bench.expect("the number of connections", server.connectionCount, is: 1)
@@ -27,7 +27,7 @@ extension TransportConformance {
       try bench.expect("the number of connections", server.connectionCount, is: 2)
       try bench.expect("the connections are closed within \(Bench.promptly)", hasClosed)
     },
-    Case("hides from a GET that a connection died while it was idle") { bench in
+    Case("repeats a GET transparently if its connection closed while idle") { bench in
       let server = try MockServer(.ok("hello"), options: .init(onConnect: { _ in .closeAfter(requests: 1) }))
       for _ in 0..<3 {
         let response = try await bench.send(.get(RequestTarget(server.url)), with: bench.repeatingClient)
@@ -36,7 +36,7 @@ extension TransportConformance {
       }
       try bench.expect("the number of requests", server.requests.count, is: 3)
     },
-    Case("hides from a GET that a connection dies when it is used again") { bench in
+    Case("repeats a GET transparently if its reused connection breaks") { bench in
       let server = try MockServer(connectionScripts: [[.ok("first"), .steps([.cut])], [.ok("second")]])
       let first = try await bench.send(.get(RequestTarget(server.url)), with: bench.repeatingClient)
       let second = try await bench.send(.get(RequestTarget(server.url)), with: bench.repeatingClient)
@@ -63,7 +63,7 @@ extension TransportConformance {
         try bench.expect("the number of posts", posts, is: 0)
       }
     },
-    Case("takes bytes after a response for no other response") { bench in
+    Case("does not treat bytes after a response as another response") { bench in
       let two = Bench.ok + "Content-Length: 2\r\n\r\nok" + Bench.ok + "Content-Length: 4\r\n\r\nevil"
       let server = try MockServer(script: [.raw(two, thenClose: false), .ok("good")])
       let first = try await bench.send(.get(RequestTarget(server.url)), with: bench.repeatingClient)

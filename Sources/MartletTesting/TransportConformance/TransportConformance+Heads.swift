@@ -9,7 +9,7 @@ extension TransportConformance {
     .reads(
       "accepts a status line without the space before the reason phrase", "ok",
       from: .raw("HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok"), status: .ok),
-    Case("tells reason phrase and version as they are, or not at all") { bench in
+    Case("reports the reason phrase and version as received, or not at all") { bench in
       let response = try await bench.answer("HTTP/1.1 200 Just So\r\nContent-Length: 0\r\n\r\n")
       try bench.expect("the reason phrase", response.reasonPhrase ?? "Just So", is: "Just So")
       try bench.expect("the version", response.httpVersion?.description ?? "1.1", is: "1.1")
@@ -91,7 +91,7 @@ extension TransportConformance {
       try bench.expect("X-B", response.headers["X-B"], is: "")
       try bench.expect("X-C", response.headers["X-C"], is: "1")
     },
-    Case("keeps header fields whose value is blanks only") { bench in
+    Case("keeps header fields whose value contains only blanks") { bench in
       let response = try await answer(bench, "X-A:  \r\nX-B: \t \r\n")
       try bench.expect("X-A", response.headers["X-A"], is: "")
       try bench.expect("X-B", response.headers["X-B"], is: "")
@@ -102,7 +102,7 @@ extension TransportConformance {
       try bench.expect("X-A", response.headers["X-A"], is: "caf\u{E9}")
       try bench.expect("the body", response.text, is: "ok")
     },
-    Case("survives cookies with names beyond ASCII") { bench in
+    Case("survives cookies with non-ASCII names") { bench in
       let response = try await answer(bench, "Set-Cookie: 😀😀=a\r\nSet-Cookie: e\u{301}=b; 😀\r\n")
       try bench.expect("the body", response.text, is: "ok")
     },

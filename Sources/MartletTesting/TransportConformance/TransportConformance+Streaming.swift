@@ -19,7 +19,7 @@ extension TransportConformance {
       let value = try await bench.client.stream(.get(RequestTarget(server.url))) { $0.headers["X-A"] }
       try bench.expect("X-A", value, is: "1")
     },
-    Case("delivers a body that drips") { bench in
+    Case("delivers a body that arrives slowly") { bench in
       let sent = Bench.bytes(400)
       let server = try MockServer(
         .steps([.text(Bench.ok + "Content-Length: 400\r\n\r\n"), .drip(sent, chunk: 40, every: .milliseconds(10))]))

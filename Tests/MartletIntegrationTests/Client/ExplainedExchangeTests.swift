@@ -70,12 +70,12 @@
       #expect(first[0] == "the body waits for 100 Continue, because it is larger than 1048576 bytes")
       #expect(
         second[0]
-          == "the body does not wait for 100 Continue: the server did not answer Expect: 100-continue before, or refused it"
+          == "the body does not wait for 100 Continue: the server has ignored or refused Expect: 100-continue before"
       )
       #expect(
         hasty[0] == "the body does not wait for 100 Continue: the idle limit of 1.0 s could expire in the meantime")
-      #expect(asked[0] == "the body waits for 100 Continue, as the option expectsContinue says")
-      #expect(never[0] == "the body does not wait for 100 Continue: the option expectsContinue says so")
+      #expect(asked[0] == "the body waits for 100 Continue, as the option expectsContinue requires")
+      #expect(never[0] == "the body does not wait for 100 Continue: the option expectsContinue disables it")
       #expect(usual.count == 2)
     }
 
@@ -110,7 +110,7 @@
 
       #expect(total.contains("the total limit of 50.0 ms was exceeded"), "\(total)")
       #expect(idle.contains("the idle limit of 50.0 ms was exceeded"), "\(idle)")
-      #expect(body.contains("the body has more than 4 bytes"), "\(body)")
+      #expect(body.contains("the body exceeds 4 bytes"), "\(body)")
       #expect(error.contains("only the first 2 bytes of the body were kept"), "\(error)")
     }
 

@@ -35,8 +35,8 @@ import Testing
   @Test(arguments: [
     ("help", "'help' is not a URL"), ("intranet", "such as http://intranet"), ("name=Ada", "the item 'name=…'"),
     ("age:=36", "the item 'age:=…'"), ("q==x", "the item 'q==…'"),
-    ("Authorization: Bearer s3cret", "the header field 'Authorization:…' is in the place of the URL"),
-    (#"{"password": "s3cret"}"#, "a JSON document is in the place of the URL"), ("[1, 2]", "a JSON document"),
+    ("Authorization: Bearer s3cret", "the header field 'Authorization:…' is where the URL belongs"),
+    (#"{"password": "s3cret"}"#, "a JSON document is where the URL belongs"), ("[1, 2]", "a JSON document"),
     ("intranet/x?token=s3cret", "write http://intranet/x"), ("/users", "add --base URL"), (":foo", "not a URL"),
     (".", "not a URL"), ("..", "not a URL"), ("./file", "not a URL"), ("a b.test", "not a URL"), ("host:80a", "host:…"),
     ("htp://a.test", "did you mean http://?"), ("htps://u:s3cret@a.test", "did you mean https://?"),
@@ -67,13 +67,13 @@ import Testing
     (["gett", "http://a.test"], "did you mean GET?"), (["laod"], "did you mean martlet load?"),
     (["GET", "downlod"], "'downlod' is not a URL"), (["intranet"], "'intranet' is not a URL"),
     (["http://a.test", "https://u:s3cret@b.test"], "is a second URL"), (["http://a.test", #"{"a": 1}"#], "--json"),
-    (["http://a.test", "verbose"], "did you mean --verbose?"), (["http://a.test", "a:=Ada"], "'a=…' sends a text"),
+    (["http://a.test", "verbose"], "did you mean --verbose?"), (["http://a.test", "a:=Ada"], "'a=…' sends text"),
     (["download", "help"], "'help' is not a URL"), (["sse", "downlod"], "'downlod' is not a URL"),
     (["http://a.test", "GET"], "write the method before the URL"),
-    (["-X", "http://a.test"], "in the place of the method"),
+    (["-X", "http://a.test"], "is followed by a URL instead of a method"),
     (["http://a.test", "Accept:", "text/html"], "write 'Accept:value' without a space"),
     (["--base", "/v1", "/users"], "--base '/v1' is a path"),
-    (["purge", ":8080/x"], "a method is in capitals, such as PURGE"), ([":80/a", ":80/b"], "':80/b' is a second URL"),
+    (["purge", ":8080/x"], "methods are in capitals, such as PURGE"), ([":80/a", ":80/b"], "':80/b' is a second URL"),
     ([":80/a", "localhost:80/b"], "is a second URL"), (["purge", "a=b"], "'purge' is not a URL"),
   ])
   func `no word becomes a host by accident`(words: [String], message: String) {

@@ -208,7 +208,7 @@ import Testing
     (["http://a.test", "-vm=5"], "write -m SECONDS or --timeout=SECONDS"),
     (["http://a.test", "-F=a"], "write -F NAME"),
     (["http://a.test", "--", "--verbose"], "'--verbose' follows '--', so it is not an option but an item"),
-    (["-"], "'-' is in the place of the URL"), (["-", "http://a.test"], "with --body -"),
+    (["-"], "'-' is where the URL belongs"), (["-", "http://a.test"], "with --body -"),
     (["http://a.test", "--print", ""], "--print needs at least one letter"),
     (["http://a.test", "--bearer", "t", "--basic"], "exclude each other"),
     (["-c", "-d", "http://a.test"], "the option '-d' follows"), (["-o", "--form", "a=b"], "'--form' follows"),

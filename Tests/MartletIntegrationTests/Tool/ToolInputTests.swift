@@ -319,7 +319,7 @@
       #expect(server.requests.count == 3)
     }
 
-    @Test(.needs(.shell)) func `reads pipes in the place of files`() async throws {
+    @Test(.needs(.shell)) func `reads pipes instead of files`() async throws {
       let url = server.url("/")
 
       for (words, input) in [

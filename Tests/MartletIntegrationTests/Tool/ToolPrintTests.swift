@@ -65,7 +65,7 @@ import Testing
     #expect(all.text.hasSuffix("\n\nhello"), "\(all.text)")
     #expect(head.text.hasPrefix("HTTP/1.1 200 OK\n") && head.text.contains("\nX-One: 1\n"), "\(head.text)")
     #expect(!head.text.contains("hello") && request.text == "{\"a\": \"b\"}")
-    #expect(nothing.status == 2 && nothing.errors.contains("--print needs at least one letter; H and B are head"))
+    #expect(nothing.status == 2 && nothing.errors.contains("--print needs at least one letter; H and B select"))
     #expect(timing.text.hasPrefix("queued ") && timing.text.contains("\ntotal "), "\(timing.text)")
     #expect([all, head, request, timing].map(\.status) == [0, 0, 0, 0])
   }

@@ -201,7 +201,7 @@ import Testing
     #expect(request.header("Content-Type") == "application/x-www-form-urlencoded")
   }
 
-  @Test func `sends a text or a file unchanged`() async throws {
+  @Test func `sends text or a file unchanged`() async throws {
     let server = try MockServer(.empty(204))
     let folder = try TemporaryFolder()
     try folder.write("{\"from\": \"file\"}\n", to: "body.json")

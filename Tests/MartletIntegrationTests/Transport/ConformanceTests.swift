@@ -11,18 +11,18 @@ import Testing
   private let systemLoaderExclusions: [String: String] = {
     #if canImport(FoundationNetworking)
       [
-        "is not disturbed by trailer fields":
-          "crashes the process: trailers are taken for a head without a status line",
-        "reports a connection that ends in the head": "crashes the process: a head is taken to be whole at the end",
+        "tolerates trailer fields":
+          "crashes the process: trailers are treated as a head without a status line",
+        "reports a connection that ends in the head": "crashes the process: a truncated head is treated as complete",
         "reports a connection that ends in the head after an interim response": "crashes the process: the same",
         "does not trust a Content-Length of 2⁶³ − 1": "crashes the process: the length overflows",
-        "delivers a redirect to an invalid URL": "crashes the process before any delegate is asked",
-        "refuses 100 000 header fields": "takes time by the square of their number, with all loading of the process",
+        "delivers a redirect to an invalid URL": "crashes the process before any delegate method is called",
+        "refuses 100,000 header fields": "takes quadratic time, during which nothing else in the process loads",
 
-        "keeps the case of header names": "names are capitalised",
-        "keeps the order of header fields": "fields come as a dictionary",
-        "keeps repeated header fields apart and in order": "joined with commas; of different spellings one is lost",
-        "keeps header fields whose value is blanks only": "the response fails: \"Failed writing header\"",
+        "keeps the case of header names": "names are capitalized",
+        "keeps the order of header fields": "fields arrive as a dictionary",
+        "keeps repeated header fields apart and in order": "joined with commas; one of two spellings is lost",
+        "keeps header fields whose value contains only blanks": "the response fails: \"Failed writing header\"",
         "accepts a header field without a space after the colon": "the response fails: \"Failed writing header\"",
         "accepts a status line without the space before the reason phrase":
           "the response fails: \"Failed writing header\"",
@@ -94,7 +94,7 @@ import Testing
     let broken: @Sendable () -> any Transport = { StubTransport { _ in .failure(HTTPError(kind, "stubbed")) } }
 
     let held: [HTTPError.Kind: String] = [
-      .connectionLost: "reports a connection that ends at once", .protocolViolation: "refuses what is not HTTP",
+      .connectionLost: "reports a connection that ends at once", .protocolViolation: "refuses a non-HTTP response",
       .cannotConnect: "reports a refused connection",
     ]
     let names = held.values + ["delivers an empty body"]

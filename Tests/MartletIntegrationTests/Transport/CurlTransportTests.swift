@@ -64,9 +64,9 @@
       let ok = "HTTP/1.1 200 OK\r\n"
       let long = String(repeating: "a", count: 110_000)
       let rows = [
-        ("a header line of the response has more than 100 KiB", "\(ok)X-A: \(long)\r\nContent-Length: 0\r\n\r\n"),
+        ("a response header line exceeds 100 KiB", "\(ok)X-A: \(long)\r\nContent-Length: 0\r\n\r\n"),
         (
-          "a trailer of the response has more than 4 KiB",
+          "a response trailer exceeds 4 KiB",
           "\(ok)Transfer-Encoding: chunked\r\n\r\n0\r\nX-A: \(long.prefix(10_000))\r\n\r\n"
         ),
       ]

@@ -43,7 +43,7 @@ import Testing
     Use("a stored response that is refreshed") { client in
       for _ in 0..<3 { _ = try await client.get("/stale", options: .cache([.staleWhileRevalidate])) }
     },
-    Use("a stored response in the place of a failure") { client in
+    Use("a stored response instead of a failure") { client in
       for _ in 0..<3 { _ = try? await client.get("/failing", options: .cache([.fallbackOnError])) }
     },
     Use("the same response for many") { client in

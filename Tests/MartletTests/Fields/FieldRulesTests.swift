@@ -67,8 +67,8 @@ import Testing
     ("Bearer t\n", "the value of the header 'Authorization' ends with a line feed (0x0A): trim it"),
     ("\r\nBearer t", "the value of the header 'Authorization' begins with a carriage return (0x0D): trim it"),
     (" Bearer t\r\n", "the value of the header 'Authorization' begins with a blank (0x20): trim it"),
-    (" Bearer\nt", "the value of the header 'Authorization' has the illegal octet 0xa"),
-    ("\n", "the value of the header 'Authorization' has the illegal octet 0xa"),
+    (" Bearer\nt", "the value of the header 'Authorization' contains the illegal octet 0xa"),
+    ("\n", "the value of the header 'Authorization' contains the illegal octet 0xa"),
     (" Bearer t ", nil),
   ]) func `the error names white space that must be trimmed`(value: String, problem: String?) {
     #expect(Self.problem(["Authorization": value]) == problem)
@@ -88,13 +88,13 @@ import Testing
       HTTPHeaders((0..<count).map { HTTPHeaders.Field(name: "A\($0)", value: "v") })
     }
     #expect(Self.problem(fields(1000)) == nil)
-    #expect(Self.problem(fields(1001)) == "the request has 1001 header fields; at most 1000 are sent")
+    #expect(Self.problem(fields(1001)) == "the request has 1001 header fields; at most 1000 are allowed")
 
     // The other five bytes are the name, the colon, the space and the line ending.
     let value = String(repeating: "s", count: (256 << 10) - 5)
     #expect(Self.problem(["A": value]) == nil)
     let problem = Self.problem(["A": value + "s"])
-    #expect(problem == "the header fields of the request have 262145 bytes; at most 262144 are sent")
+    #expect(problem == "the request's header fields total 262145 bytes; at most 262144 are allowed")
   }
 
   @Test func `the limit for a URL includes its query`() async throws {
@@ -109,7 +109,7 @@ import Testing
     }
 
     #expect(error.kind == .invalidRequest)
-    #expect(error.message == "the URL has 65537 bytes; at most 65536 are sent")
+    #expect(error.message == "the URL has 65537 bytes; at most 65536 are allowed")
     #expect(transport.requests.count == 1)
   }
 

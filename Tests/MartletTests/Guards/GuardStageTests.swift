@@ -7,7 +7,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct GuardStageTests {
-  /// Redirects `/to?url` to that URL and sends a text for any other path.
+  /// Redirects `/to?url` to that URL and sends text for any other path.
   static func transport(_ headers: HTTPHeaders = [:]) -> StubTransport {
     StubTransport { request in
       guard request.url?.path() == "/to" else { return .text("x", headers: headers) }

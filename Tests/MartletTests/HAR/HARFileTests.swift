@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("\"text\":\"a\",\"encoding\":\"hex\"", "the encoding 'hex' of the body is not known"),
+    ("\"text\":\"a\",\"encoding\":\"hex\"", "the body's encoding 'hex' is unknown"),
     ("\"text\":\"a\",\"encoding\":\"base64\"", "the body is not valid base64"),
   ])
   func `a comment explains why a body cannot be read`(_ content: String, _ problem: String) throws {

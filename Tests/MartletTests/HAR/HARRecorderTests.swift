@@ -220,7 +220,7 @@ import Testing
     _ = await handle.outcome()
 
     let entries = try HARFile(at: folder.path("x.har")).entries
-    #expect(entries.map(\.failure) == ["not over when the recording ended"] && recorder.entryCount == 1)
+    #expect(entries.map(\.failure) == ["unfinished when the recording ended"] && recorder.entryCount == 1)
   }
 
   @Test(arguments: [

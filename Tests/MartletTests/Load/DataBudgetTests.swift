@@ -45,7 +45,7 @@ import Testing
       try await client.post("/", body: .data(Data(count: 5_001)))
     }
     #expect(error.kind == .dataBudgetExceeded)
-    #expect(error.message == "the body has 5001 bytes, and the data budget only 5000 left")
+    #expect(error.message == "the body has 5001 bytes, but only 5000 are left in the data budget")
     #expect(client.activity.current.data?.used == [:])
   }
 

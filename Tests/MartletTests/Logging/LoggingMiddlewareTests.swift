@@ -262,7 +262,7 @@ import Testing
     await sink.flush()
 
     #expect(log.elements.count <= 10_010)
-    #expect(log.elements.contains { $0.hasSuffix("more lines were left out: the log is too slow)") })
+    #expect(log.elements.contains { $0.hasSuffix("more lines were dropped: the log is too slow)") })
   }
 
   @Test func `a sink that is overloaded for long reports lost lines only a few times`() async {

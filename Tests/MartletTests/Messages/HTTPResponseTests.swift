@@ -90,7 +90,7 @@ import Testing
     let error = try #require(throws: HTTPError.self) { try response.json(Order.self) }
 
     #expect(error.kind == .decoding)
-    #expect(error.message.hasPrefix("the body is not the JSON of Order: "))
+    #expect(error.message.hasPrefix("the body cannot be decoded as Order: "))
     #expect(error.message.hasSuffix(expected))
     #expect(!error.description.contains("hunter2"))
     #expect(error.underlying is DecodingError)

@@ -153,11 +153,11 @@
     /// libcurl's own texts for these errors are "Out of memory" and "bad function argument".
     @Test(
       arguments: [
-        (27, "", "a header line of the response has more than 100 KiB"),
-        (100, "", "a header line of the response has more than 100 KiB"),
-        (43, "", "a header line of the response has no name"),
-        (56, "Out of memory in chunked-encoding", "a trailer of the response has more than 4 KiB"),
-        (100, "Out of memory in chunked-encoding", "a trailer of the response has more than 4 KiB"),
+        (27, "", "a response header line exceeds 100 KiB"),
+        (100, "", "a response header line exceeds 100 KiB"),
+        (43, "", "a response header line has no name"),
+        (56, "Out of memory in chunked-encoding", "a response trailer exceeds 4 KiB"),
+        (100, "Out of memory in chunked-encoding", "a response trailer exceeds 4 KiB"),
       ] as [(Int32, String, String)])
     func `an error names what is wrong with the response`(code: Int32, text: String, message: String) {
       let error = Self.map(Self.ending(code, text))

@@ -96,7 +96,7 @@ import Testing
     ),
     (
       settings(.pem(certificate: certificate, key: key, password: "hunter2\0")),
-      "the password of the client certificate has a zero octet"
+      "the client certificate's password contains a zero octet"
     ),
     (settings(.pkcs12(missing, password: "hunter2")), "the PKCS #12 file '/nowhere/at all.pem' does not exist"),
     (settings(.pkcs12(Data("no archive".utf8), password: "hunter2")), "the PKCS #12 data is not PKCS #12"),

@@ -346,7 +346,7 @@
     @Test(arguments: [
       (
         end: BodyEnd.connection, isAlone: true, seen: TransferStateMachine.CompletionFacts(isTLSCut: true),
-        words: "TLS did not"
+        words: "without a TLS close"
       ),
       (.stream, false, .init(isCutOff: true), "ended early"),
       (.connection, true, .init(isReset: true), "was reset"), (.length(0), true, .init(isReset: true), "ends"),

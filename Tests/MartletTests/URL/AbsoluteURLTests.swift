@@ -89,7 +89,7 @@ import Testing
     ("http://h:70000/", "port 70000 is outside 1...65535"),
     ("http://ada:1234567/", "port 12345… is outside 1...65535"),
     ("http://127.1/", "host \"127.1\" is a number, but not an IPv4 address of four parts"),
-    ("http://a b/", "host \"a b\" has illegal characters"),
+    ("http://a b/", "host \"a b\" contains illegal characters"),
     ("http://u:secret@h/?t=secret\r\n", "the URL \"http://h/?t=***\" ends with a line feed (0x0A): trim it"),
     ("\thttp://h/", "the URL \"\\thttp://h/\" begins with a tab (0x09): trim it"),
     (" http://h/", "the URL \" http://h/\" begins with a blank (0x20): trim it"),

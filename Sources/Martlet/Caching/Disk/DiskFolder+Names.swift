@@ -31,8 +31,8 @@ extension DiskFolder {
   func makeFolder(_ folder: Int) throws(HTTPError) -> DiskDescriptor {
     if let opened = openFolder(folder) { return opened }
     let code = mkdirat(number, DiskName.folderName(folder), 0o700) == 0 ? 0 : errno
-    guard code == 0 || code == EEXIST else { throw error("cannot take a folder", code) }
-    guard let opened = openFolder(folder) else { throw error("cannot take a folder", errno) }
+    guard code == 0 || code == EEXIST else { throw error("cannot store a folder", code) }
+    guard let opened = openFolder(folder) else { throw error("cannot store a folder", errno) }
     return opened
   }
 

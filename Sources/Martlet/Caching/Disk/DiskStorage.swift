@@ -153,7 +153,7 @@ final class DiskStorage: CacheStorage {
     let known = state.withLock { $0.folder }
     if let known, known.isInPlace { return known }
     try DiskFolder.make(path)
-    guard let opened = try DiskFolder.open(path) else { throw PrivateFile.error("cannot be made", path, ENOENT) }
+    guard let opened = try DiskFolder.open(path) else { throw PrivateFile.error("cannot be created", path, ENOENT) }
     state.withLock { state in
       state.folder = opened
       if known != nil { (state.index, state.isScanned) = (DiskIndex(), false) }

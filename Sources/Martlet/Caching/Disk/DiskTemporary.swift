@@ -49,7 +49,7 @@ final class DiskTemporary: Sendable {
       DiskCalls.remove(file, in: inner.number)
       code = rename()
     }
-    guard code == 0 else { throw folder.error("cannot take a file", code) }
+    guard code == 0 else { throw folder.error("cannot store a file", code) }
     isNamed.withLock { $0 = true }
     return nil
   }

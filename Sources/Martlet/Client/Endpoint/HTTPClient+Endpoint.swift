@@ -195,7 +195,8 @@ extension Endpoint {
     } catch let error as DecodingError {
       // A `DecodingError` of the endpoint's own decoder is reported like one of the default decoder.
       throw HTTPError(
-        .decoding, "the body is not the JSON of \(Output.self): \(DecodingProblem.describe(error, in: response.body))",
+        .decoding,
+        "the body cannot be decoded as \(Output.self): \(DecodingProblem.describe(error, in: response.body))",
         request: response.finalRequest, response: response, underlying: error)
     }
   }

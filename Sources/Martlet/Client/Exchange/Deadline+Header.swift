@@ -155,7 +155,7 @@ extension Deadline {
       } catch {
         return InvalidInput("the deadline header cannot be sent: \(error.message)")
       }
-      guard margin >= .zero else { return InvalidInput("the margin of the deadline header is negative") }
+      guard margin >= .zero else { return InvalidInput("the deadline header's margin must not be negative") }
       return nil
     }
 

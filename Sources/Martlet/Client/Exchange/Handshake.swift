@@ -50,7 +50,7 @@ extension Call {
     if let problem = transport.handshakeProblem(scheme) { throw HTTPError(.unsupported, problem, request: request) }
     let (domain, user, password) = (credential.domain ?? "", credential.user ?? "", credential.password ?? "")
     guard !(domain + user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), !domain.contains("\\") else {
-      let message = "the account has control characters, or its domain a backslash"
+      let message = "the account contains control characters, or its domain contains a backslash"
       throw HTTPError(.invalidRequest, message, request: request)
     }
     guard scheme == .ntlm else { return Handshake(scheme: scheme, origin: origin, user: "", password: "") }
@@ -58,7 +58,7 @@ extension Call {
     // libcurl would send a wrong proof, which counts as a failed attempt and may lock the account.
     guard (domain + user).utf8.allSatisfy({ $0 < 0x80 }), composed.unicodeScalars.allSatisfy({ $0.value <= 0xFF })
     else {
-      let message = "libcurl's NTLM takes names in ASCII only, and passwords in ISO 8859-1 (Western Europe)"
+      let message = "libcurl's NTLM supports only ASCII names, and only ISO 8859-1 (Western European) passwords"
       throw HTTPError(.invalidRequest, message, request: request)
     }
     return Handshake(scheme: scheme, origin: origin, user: "\(domain)\\\(user)", password: composed)

@@ -10,7 +10,7 @@ extension TransportSettings {
     // sun_path has 108 bytes, one of them for the terminator.
     let problem: String? =
       if !(1...107).contains(unixSocket.utf8.count) || unixSocket.utf8.contains(0) {
-        "a path has 1 to 107 bytes, none of them zero"
+        "a path must have 1 to 107 bytes, none of them zero"
       } else if addresses != nil {
         "it cannot be combined with publicAddressesOnly"
       } else if !proxy.isNone {

@@ -42,13 +42,13 @@ struct BodyFile: Sendable {
     var block = Data(count: Int(min(Int64(BodyPlan.block), size - offset)))
     let got = block.withUnsafeMutableBytes { DiskCalls.fill($0, from: descriptor.number, at: offset) }
     if got < 0 { throw Self.problem("the body file '\(name)' could not be read") }
-    if got < block.count { throw Self.problem("the body file '\(name)' got shorter while it was sent") }
+    if got < block.count { throw Self.problem("the body file '\(name)' shrank while it was being sent") }
     // Checked before the last bytes are sent, because they may complete the request.
     if offset + Int64(got) == size {
       let beyond = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
         DiskCalls.fill($0, from: descriptor.number, at: size)
       }
-      if beyond > 0 { throw Self.problem("the body file '\(name)' got longer while it was sent") }
+      if beyond > 0 { throw Self.problem("the body file '\(name)' grew while it was being sent") }
     }
     return block
   }

@@ -157,7 +157,7 @@ package final class BodySpool: ComparedByIdentity {
     let name = folder.appending(path: ".martlet-\(String(number, radix: 36))").path(percentEncoded: false)
     guard let descriptor = DiskDescriptor.at(name, O_RDWR | O_CREAT | O_EXCL) else {
       let code = errno
-      throw problem("cannot be made in \(DiskCalls.shown(folder.path(percentEncoded: false)))", code)
+      throw problem("cannot be created in \(DiskCalls.shown(folder.path(percentEncoded: false)))", code)
     }
     unlink(name)
     return BodyFile(descriptor, name: "of a spooled body")

@@ -21,7 +21,7 @@ final class Deflater {
   init() throws(HTTPError) {
     guard let stream = martlet_deflater_new(Self.level) else {
       output.deallocate()
-      throw HTTPError(.unsupported, "the body cannot be gzipped: there is no zlib, or no memory for it")
+      throw HTTPError(.unsupported, "the body cannot be gzipped: zlib is missing, or memory is exhausted")
     }
     self.stream = stream
   }

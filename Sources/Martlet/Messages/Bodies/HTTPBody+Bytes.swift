@@ -50,7 +50,7 @@ extension HTTPBody {
   ///   errors of ``bytes(upTo:)``, and the error of `write`.
   @discardableResult
   public func write(upTo limit: Int64, to write: (Data) async throws -> Void) async throws -> Int64 {
-    let tooLarge = HTTPError(.bodyTooLarge, "the body of the request has more than \(limit) bytes")
+    let tooLarge = HTTPError(.bodyTooLarge, "the request body exceeds \(limit) bytes")
     do {
       let plan = try BodyPlan(content)
       if let length = plan.length, length > limit { throw tooLarge }
@@ -65,7 +65,7 @@ extension HTTPBody {
   }
 
   private func read(upTo limit: Int) async throws -> Data {
-    let tooLarge = HTTPError(.bodyTooLarge, "the body of the request has more than \(limit) bytes")
+    let tooLarge = HTTPError(.bodyTooLarge, "the request body exceeds \(limit) bytes")
     return try await BodyPlan(content).store(upTo: Int64(limit), orThrow: tooLarge, holding: .max) { _ in }.rest
   }
 }

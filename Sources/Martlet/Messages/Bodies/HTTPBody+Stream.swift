@@ -71,7 +71,7 @@ extension HTTPBody {
 
   private static func stream(_ source: BodySource, _ contentType: String?) -> HTTPBody {
     if let length = source.length, length < 0 {
-      return HTTPBody(InvalidInput("the length of the body stream is \(length); it must not be negative"))
+      return HTTPBody(InvalidInput("the body stream's length is \(length); it must not be negative"))
     }
     return HTTPBody(.stream(source), contentType: contentType)
   }

@@ -78,7 +78,7 @@ public struct MultipartForm: Sendable, Hashable {
   public mutating func add(_ body: HTTPBody, for name: String, filename: String? = nil) {
     if body.isGzipped { problem = problem ?? InvalidInput("a gzipped body cannot be a part of a form: gzip the form") }
     if body.trailers != nil {
-      problem = problem ?? InvalidInput("a body with trailers cannot be a part of a form: give them to the form")
+      problem = problem ?? InvalidInput("a body with trailers cannot be a part of a form: add them to the form")
     }
     add(body.content, name, filename: filename, type: body.contentType)
   }

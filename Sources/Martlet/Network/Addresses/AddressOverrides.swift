@@ -36,7 +36,7 @@ struct AddressOverrides: Sendable {
       guard authority.user == nil, IPAddress(authority.host) == nil else { throw InvalidInput("it is not a host name") }
       return Key(host: authority.host, port: authority.port)
     } catch {
-      throw InvalidInput("resolve has the key \"\(URLRedaction.printable(text))\": \(error.message)")
+      throw InvalidInput("resolve contains the key \"\(URLRedaction.printable(text))\": \(error.message)")
     }
   }
 

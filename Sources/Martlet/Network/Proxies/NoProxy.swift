@@ -29,7 +29,7 @@ struct NoProxy: Sendable, Equatable {
       } else {
         let shown = InvalidInput.printable(text)
         unread.append(shown)
-        problem = problem ?? InvalidInput("the host without proxy \"\(shown)\" is malformed")
+        problem = problem ?? InvalidInput("the proxy exception \"\(shown)\" is malformed")
       }
     }
   }

@@ -70,7 +70,7 @@ public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
 
   private static func parts(of url: String) throws(InvalidInput) -> (Scheme, URLAuthority) {
     let bytes = Array(url.utf8)[...]
-    guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw InvalidInput("it has a control character") }
+    guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw InvalidInput("illegal control character") }
     let parts = URLParts(bytes)
     guard let name = parts.scheme, let authority = parts.authority else {
       throw InvalidInput("write a scheme and a host, such as http://proxy.example:3128")
@@ -90,16 +90,16 @@ public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
   private static func check(_ authority: URLAuthority, _ scheme: Scheme) throws(InvalidInput) {
     let both = [authority.user, authority.password].compactMap { $0 }
     guard !both.contains(where: { $0.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) }) else {
-      throw InvalidInput("its user name or password has a control character")
+      throw InvalidInput("its user name or password contains a control character")
     }
     switch scheme {
     case .http, .https:
       guard authority.user?.utf8.contains(UInt8(ascii: ":")) != true else {
-        throw InvalidInput("its user name has a colon (RFC 7617 §2)")
+        throw InvalidInput("its user name contains a colon (RFC 7617 §2)")
       }
     case .socks5:
       guard both.allSatisfy({ $0.utf8.count <= 255 }) else {
-        throw InvalidInput("its user name or password has more than 255 bytes (RFC 1929 §2)")
+        throw InvalidInput("its user name or password exceeds 255 bytes (RFC 1929 §2)")
       }
     }
   }

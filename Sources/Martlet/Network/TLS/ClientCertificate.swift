@@ -68,7 +68,7 @@ extension TLSSettings {
 
     var problem: InvalidInput? {
       if let password, password.utf8.contains(0) {
-        return InvalidInput("the password of the client certificate has a zero octet")
+        return InvalidInput("the client certificate's password contains a zero octet")
       }
       return materials.lazy.compactMap(\.problem).first
     }

@@ -98,13 +98,13 @@ final class PartFile: Sendable {
     switch try PartRecord.read(recordPath(of: path)) {
     case .missing:
       throw HTTPError(
-        .fileFailed, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
+        .fileFailed, "\(name) exists, but is not a partial download: remove it, or use resume: .never")
     // The bytes are useless, but ours to drop.
     case .damaged: return nil
     case .found(let record):
       guard record.url == url || resume == .fromAnyURL else {
         throw HTTPError(
-          .fileFailed, "\(name) is the beginning of another URL: remove it, or ask for resume: .never or .fromAnyURL")
+          .fileFailed, "\(name) is a partial download of another URL: remove it, or use resume: .never or .fromAnyURL")
       }
       return record
     }
@@ -223,7 +223,7 @@ final class PartFile: Sendable {
   /// Throws if the file system reports too little room for more bytes.
   func checkRoom(for bytes: Int64) throws(HTTPError) {
     guard bytes > 0, let free = try opened().freeBytes, free < bytes else { return }
-    throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) needs \(bytes) more bytes, and \(free) are free")
+    throw HTTPError(.fileFailed, "\(DiskCalls.shown(path)) needs \(bytes) more bytes, but only \(free) are free")
   }
 
   /// Reads bytes; returns fewer than requested only at the end.
@@ -240,7 +240,7 @@ final class PartFile: Sendable {
     var offset: Int64 = 0
     while offset < length {
       let piece = try read(at: offset, count: 1 << 20)
-      guard !piece.isEmpty else { throw HTTPError(.fileFailed, "the part file got shorter while it was read") }
+      guard !piece.isEmpty else { throw HTTPError(.fileFailed, "the part file shrank while it was being read") }
       hash.update(piece)
       offset += Int64(piece.count)
     }
@@ -248,7 +248,7 @@ final class PartFile: Sendable {
     for (source, digits) in expected where digits != found {
       change { $0.isRejected = true }
       throw HTTPError(
-        .checksumMismatch, "the SHA-256 of the file is \(found), and by \(source) it should be \(digits ?? "")",
+        .checksumMismatch, "the file's SHA-256 is \(found), but according to \(source) it should be \(digits ?? "")",
         phase: .receiving)
     }
   }
@@ -293,7 +293,7 @@ final class PartFile: Sendable {
       let parent = try ParentFolder(of: destination, by: calls)
       let code = DiskCalls.move(path, to: destination)
       if code == EEXIST { return false }
-      guard code == 0 else { throw PrivateFile.error("cannot be made", destination, code) }
+      guard code == 0 else { throw PrivateFile.error("cannot be created", destination, code) }
       try parent.sync()
     }
     // `rename` keeps the link if the destination is another link to the same file; the empty part file remains as well.

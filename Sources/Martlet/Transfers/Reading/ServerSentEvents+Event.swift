@@ -45,7 +45,7 @@ extension ServerSentEvents {
       do {
         return try DecodingProblem.decode(type, from: text, with: decoder ?? coders.value?.decoder ?? JSONDecoder())
       } catch {
-        let message = "the event is not the JSON of \(T.self): \(DecodingProblem.describe(error, in: text))"
+        let message = "the event cannot be decoded as \(T.self): \(DecodingProblem.describe(error, in: text))"
         throw HTTPError(.decoding, message, phase: .receiving, underlying: error)
       }
     }

@@ -35,7 +35,7 @@ extension StreamedResponse {
           } catch {
             isOver = true
             let message =
-              "line \(number) is not the JSON of \(Element.self): \(DecodingProblem.describe(error, in: line))"
+              "line \(number) cannot be decoded as \(Element.self): \(DecodingProblem.describe(error, in: line))"
             throw HTTPError(.decoding, message, phase: .receiving, underlying: error)
           }
         }

@@ -50,7 +50,7 @@ extension HTTPError {
         return HTTPError(.protocolViolation, message, .waiting, reached: true)
       }
       if ending.wasRepeated && ending.wasRefused || ending.isUnprocessed {
-        let message = "the server refused the request unread, and takes no more on this connection"
+        let message = "the server refused the request unread, and accepts no more on this connection"
         return HTTPError(.connectionLost, message, .waiting, reached: false, isStale: true)
       }
       if ending.wasRepeated {
@@ -180,11 +180,11 @@ extension HTTPError {
     /// The fault of a response, if libcurl's own text blames something else.
     private static func cause(_ ending: TransferCompletion) -> String? {
       guard ending.hasConnected else { return nil }
-      if ending.text.hasPrefix("Out of memory in chunked") { return "a trailer of the response has more than 4 KiB" }
+      if ending.text.hasPrefix("Out of memory in chunked") { return "a response trailer exceeds 4 KiB" }
       return switch ending.code {
       // OUT_OF_MEMORY, and TOO_LARGE since 8.6
-      case 27, 100: "a header line of the response has more than 100 KiB"
-      case 43: "a header line of the response has no name"
+      case 27, 100: "a response header line exceeds 100 KiB"
+      case 43: "a response header line has no name"
       default: nil
       }
     }

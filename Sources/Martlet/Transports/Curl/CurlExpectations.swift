@@ -28,9 +28,9 @@
       }
       if let option = call.options.expectsContinue {
         guard option else {
-          return refuses(because: Explanation.Reason("option", "the option expectsContinue says so"))
+          return refuses(because: Explanation.Reason("option", "the option expectsContinue disables it"))
         }
-        let text = "the body waits for 100 Continue, as the option expectsContinue says"
+        let text = "the body waits for 100 Continue, as the option expectsContinue requires"
         call.explain(.init("expectation.sent.option", text, section))
         return true
       }
@@ -40,7 +40,7 @@
         return refuses(because: Explanation.Reason("shortIdleLimit", text, section))
       }
       guard silent.withLock({ $0[origin] == nil }) else {
-        let text = "the server did not answer Expect: 100-continue before, or refused it"
+        let text = "the server has ignored or refused Expect: 100-continue before"
         return refuses(because: Explanation.Reason("expectationIgnored", text, section))
       }
       call.explain(

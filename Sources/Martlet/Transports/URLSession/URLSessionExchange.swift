@@ -145,7 +145,7 @@
       guard stream.isStreamed || unread > context.call.options.maximumBodyBytes else { return }
       cancel(
         HTTPError(
-          .unsupported, "the reader is too slow for a loader without backpressure: \(unread) bytes wait for it",
+          .unsupported, "the reader is too slow for a loader without backpressure: \(unread) bytes are waiting",
           phase: .receiving))
     }
 

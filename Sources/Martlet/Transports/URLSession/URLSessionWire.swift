@@ -66,7 +66,7 @@
       #if os(Linux)
         let lanes = "use .curl, or .urlSession with its default loader"
       #else
-        let lanes = "others are sent on Linux only, by .curl and .urlSession"
+        let lanes = "others are supported only on Linux, by .curl and .urlSession"
       #endif
       let what = "the system's loader sends only bodies in memory and single files"
       return HTTPError(.unsupported, "\(what); \(lanes)", request: request)

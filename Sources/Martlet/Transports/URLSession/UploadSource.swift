@@ -89,7 +89,7 @@
         let count = inner.read(buffer, maxLength: Int(clamping: min(Int64(maxLength), remaining)))
         guard count > 0 else {
           onProblem(
-            .file(count < 0 ? "the body file could not be read" : "the body file got shorter while it was sent"))
+            .file(count < 0 ? "the body file could not be read" : "the body file shrank while it was being sent"))
           return -1
         }
         remaining -= Int64(count)
@@ -97,7 +97,7 @@
         // Before the last bytes are sent, because they would complete the request.
         var beyond: UInt8 = 0
         guard inner.read(&beyond, maxLength: 1) <= 0 else {
-          onProblem(.file("the body file got longer while it was sent"))
+          onProblem(.file("the body file grew while it was being sent"))
           return -1
         }
         return count

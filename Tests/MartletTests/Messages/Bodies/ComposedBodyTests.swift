@@ -82,7 +82,7 @@ import Testing
       }
 
       #expect(error?.kind == .fileFailed)
-      #expect(error?.message.contains(change < 0 ? "got shorter" : "got longer") == true)
+      #expect(error?.message.contains(change < 0 ? "shrank" : "grew") == true)
       #expect(error?.message.contains(file.lastPathComponent) == true)
       // The announced length is never sent in full.
       #expect(count.withLock { $0 } < 600_001)

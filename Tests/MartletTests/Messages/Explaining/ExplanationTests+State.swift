@@ -84,11 +84,11 @@ extension ExplanationTests {
 
   static let cookies: [Situation] = [
     cookie("a=1", then: host + "/x", "sent", "cookies were added to the request: a"),
-    cookie("a=1; Secure", then: "http://www.a.test/x", "secure", "the cookie 'a' was left out: it is for https only"),
+    cookie("a=1; Secure", then: "http://www.a.test/x", "secure", "the cookie 'a' was omitted: it is for https only"),
     cookie(
-      "a=1; Path=/y", then: host + "/x", "path", "the cookie 'a' was left out: it is for paths below /y"),
+      "a=1; Path=/y", then: host + "/x", "path", "the cookie 'a' was omitted: it is for paths below /y"),
     cookie(
-      "a=1", then: "https://b.www.a.test/x", "host only", "the cookie 'a' was left out: it is for www.a.test only"),
+      "a=1", then: "https://b.www.a.test/x", "host only", "the cookie 'a' was omitted: it is for www.a.test only"),
     Situation(
       testDescription: "stored, removed and refused",
       script: [
@@ -103,15 +103,15 @@ extension ExplanationTests {
         "the cookie 'd' was refused: others can register names below its domain test",
         "the cookie 'e' was refused: it has SameSite=None, but not Secure",
         "the cookie '__Host-f' was refused: its name begins with __Secure- or __Host-, but it lacks what that requires",
-        "the cookie 'g' was refused: it has Secure, but did not come over https",
+        "the cookie 'g' was refused: it has Secure, but was not received over https",
         "a cookie was refused: the line is malformed or too long", accepted,
       ]),
     Situation(
       testDescription: "a secure cookie is not replaced", script: [setting("a=1; Secure"), setting("a=2")],
       requests: [.get("https://www.a.test/x"), .get("http://www.a.test/x")],
       expected: [
-        "the cookie 'a' was left out: it is for https only",
-        "the cookie 'a' was refused: it would replace a secure cookie, but did not come over https", accepted,
+        "the cookie 'a' was omitted: it is for https only",
+        "the cookie 'a' was refused: it would replace a secure cookie, but was not received over https", accepted,
       ]),
     Situation(
       testDescription: "too many", script: [setting((0..<51).map { "c\($0)=1" })],
@@ -125,7 +125,7 @@ extension ExplanationTests {
       requests: [.get("http://www.a.test/x"), .get("http://b.test/")],
       expected: [
         "the redirect (302) to http://www.a.test/x was followed",
-        "the cookie 'a' was left out: SameSite forbids it after a redirect from another site or scheme", accepted,
+        "the cookie 'a' was omitted: SameSite forbids it after a redirect from another site or scheme", accepted,
       ]),
     Situation(
       testDescription: "off", script: [setting("a=1")], options: .cookies(.off),
@@ -140,7 +140,7 @@ extension ExplanationTests {
       requests: Array(repeating: .get("http://a.test/x"), count: 4),
       expected: [
         "cookies were added to the request: a and b",
-        "the cookie 'c' was left out: the Cookie field would be longer than 8190 bytes",
+        "the cookie 'c' was omitted: the Cookie field would be longer than 8190 bytes",
         accepted,
       ]),
   ]

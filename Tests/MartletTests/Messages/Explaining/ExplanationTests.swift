@@ -220,7 +220,7 @@ import Testing
       change: { $0.guards = [.hsts] },
       expected: [
         "the guards admit a.test",
-        "Strict-Transport-Security of a.test was ignored: the response did not come over https", accepted,
+        "Strict-Transport-Security of a.test was ignored: the response was not received over https", accepted,
       ]),
     Situation(
       testDescription: "malformed", script: [reply(["Strict-Transport-Security": "max-age=x"])],

@@ -107,7 +107,7 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await Self.points("{\"x\":1}\n\n{\"x\":\"secret\"}\n") }
 
     #expect(error?.kind == .decoding)
-    #expect(error?.message.hasPrefix("line 3 is not the JSON of Point") == true, "\(error?.message ?? "")")
+    #expect(error?.message.hasPrefix("line 3 cannot be decoded as Point") == true, "\(error?.message ?? "")")
     #expect(error?.description.contains("secret") == false)
     #expect(error?.redactedURL == "http://example.test/")
   }
