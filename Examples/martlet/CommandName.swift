@@ -3,7 +3,7 @@ enum CommandName: String, CaseIterable, Sendable {
   case request, download, upload, load, sse, cache, har, demo, doctor, help, completion, manual
 }
 
-/// The row of a command in the table, from which parser, help, completions and manual page come.
+/// A command's row in the table, from which the parser, help, completions and manual page derive.
 struct CommandEntry: Sendable {
   let name: CommandName
   /// The purpose; begins with a verb and ends without a period.

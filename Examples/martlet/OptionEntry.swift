@@ -1,4 +1,4 @@
-/// The row of an option in the table, from which parser, help, completions and manual page come.
+/// An option's row in the table, from which the parser, help, completions and manual page derive.
 struct OptionEntry: Sendable {
   /// The value of an option, with its placeholder in the help.
   enum Value: Equatable, Sendable {
@@ -46,7 +46,7 @@ struct OptionEntry: Sendable {
   let synonyms: [String]
   let value: Value
   let group: Group
-  /// The effect in one line; begins with a verb and ends without a period.
+  /// The effect on one line; begins with a verb and ends without a period.
   let help: String
   let commands: Set<CommandName>
   /// The names of the options that this option excludes.

@@ -7,7 +7,7 @@ struct Question {
   private let user: String
   private let challenge: AuthenticationChallenge
 
-  /// - Returns: `nil` if the server asks for a scheme that the user does not want.
+  /// - Returns: `nil` if the server requests a scheme that the user does not want.
   init?(_ user: String, _ challenge: AuthenticationChallenge, only scheme: AuthenticationScheme?) {
     if let scheme, scheme != challenge.scheme { return nil }
     self.user = user

@@ -9,7 +9,7 @@ struct StandardInput: Sendable {
   private static let beginningBytes = 1 << 20
   /// The silence after which a request is sent with the bytes that have arrived, in milliseconds.
   private static let pause: Int32 = 50
-  /// The silence after which the user is informed of the wait, in milliseconds.
+  /// The silence after which the user is notified of the wait, in milliseconds.
   private static let silence: Int32 = 10_000
   private static let hint = "waiting for the body on standard input; --ignore-stdin sends none"
 
@@ -113,7 +113,7 @@ extension StandardInput {
 
   /// A long or slow input, which is read while it is sent.
   ///
-  /// The first bytes of a pipe are kept for a retry, a redirect, or a 401 that asks for credentials.
+  /// The first bytes of a pipe are kept for a retry, a redirect, or a 401 that requests credentials.
   final class Rest: Sendable, Equatable {
     private struct State {
       var kept: Data

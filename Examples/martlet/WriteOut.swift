@@ -34,7 +34,7 @@ struct WriteOut: Equatable, Sendable {
     case exitCode = "exitcode"
     case error = "errormsg"
 
-    /// The meaning in one line.
+    /// The meaning on one line.
     var help: String {
       switch self {
       case .httpCode: "status of the response, or 000"
@@ -226,7 +226,7 @@ extension WriteOut.Values {
 
   private static func seconds(_ duration: Duration) -> String { String(format: "%.6f", duration / .seconds(1)) }
 
-  /// A URL without its user and password.
+  /// A URL without its user or password.
   private static func withoutUser(_ text: String) -> String {
     guard var parts = URLComponents(string: text) else { return Address.shown(text) }
     (parts.user, parts.password) = (nil, nil)

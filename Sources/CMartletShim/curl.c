@@ -610,7 +610,7 @@ int martlet_multi_set_limits(void *multi, long per_host, long total) {
 void *martlet_scout_new(const char *url, int (*opening)(void *, int, void *), void *scout) {
   void *easy = curl.easy_init();
   if (!easy) return NULL;
-  // Never an existing connection, and never a request.
+  // Uses no existing connection, and sends no request.
   if (curl.easy_setopt(easy, kOptURL, url) || curl.easy_setopt(easy, kOptOpenSocketFunction, opening) ||
       curl.easy_setopt(easy, kOptOpenSocketData, scout) || curl.easy_setopt(easy, kOptDNSCacheTimeout, -1L) ||
       curl.easy_setopt(easy, kOptConnectOnly, 1L) || curl.easy_setopt(easy, martlet_opt_fresh_connect, 1L) ||

@@ -30,7 +30,7 @@ static void open_library(void) {
   const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
   const char *const names[] = {"libcrypto.so.3", "libcrypto.so.1.1", NULL};
   struct martlet_library library;
-  // Only a library that is loaded already: a second copy would be a burden.
+  // Uses only a library that is already loaded, because a second copy would waste memory.
   is_usable =
       martlet_library_find(&library, symbols, sizeof symbols / sizeof symbols[0], names, RTLD_NOLOAD);
   if (is_usable) martlet_exit_guard(&library);

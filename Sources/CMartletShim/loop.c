@@ -234,7 +234,7 @@ int64_t martlet_read_now(int descriptor, void *buffer, size_t count, int64_t off
   struct iovec piece = {.iov_base = buffer, .iov_len = count};
   enum { kNoWait = 8 };  // RWF_NOWAIT, Linux 4.14
   for (;;) {
-    // The kernel takes the offset as two words, and uses the second one only where a word has 32 bits.
+    // The kernel expects the offset as two words, and uses the second one only where a word has 32 bits.
     long low = (long)offset, high = (long)((uint64_t)offset >> 32 >> (sizeof(long) * 8 - 32));
     int64_t got = syscall(SYS_preadv2, descriptor, &piece, 1, low, high, kNoWait);
     if (got >= 0 || errno != EINTR) return got;

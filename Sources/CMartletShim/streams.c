@@ -31,7 +31,7 @@ struct frame_head {
 };
 struct frame {
   struct frame_head head;
-  /// Only of DATA: the bytes of padding, with the byte that contains their number.
+  /// For DATA only: the number of padding bytes, including the byte that contains it.
   size_t padding;
 };
 typedef int frame_received(void *session, const struct frame *frame, void *context);
@@ -254,7 +254,7 @@ static bool replace_import(const struct link_map *map, const char *name, void *o
     if (entry->d_tag == DT_PLTRELSZ) jumps_size = entry->d_un.d_val;
     if (entry->d_tag == DT_PLTREL) jumps_kind = entry->d_un.d_val;
   }
-  // Not every C library has made these into addresses.
+  // Not every C library has relocated these to addresses.
 #define ADDRESS(value) ((value) < map->l_addr ? (value) + map->l_addr : (value))
   if (!places[DT_SYMTAB] || !places[DT_STRTAB] || jumps_kind != DT_RELA) return false;
   const ElfW(Sym) *symbols = (const void *)ADDRESS(places[DT_SYMTAB]);

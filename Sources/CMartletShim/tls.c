@@ -109,7 +109,7 @@ bool martlet_tls_is_http2(void *tls) {
 // so it cannot be queried later.
 static _Thread_local uintptr_t ended[kNoted];
 static _Thread_local unsigned next_ended;
-// The last alerts that this thread has read, likewise.
+// The last alerts that this thread has read, kept for the same reason.
 static _Thread_local struct {
   uintptr_t number;
   int description;

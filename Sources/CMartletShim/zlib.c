@@ -80,7 +80,7 @@ void martlet_inflater_free(void *inflater) {
 
 bool martlet_inflater_reset(void *inflater) { return inflate_reset(inflater) == kOK; }
 
-/// Takes a step of a stream, for `martlet_inflate` or `martlet_deflate`.
+/// Performs a step of a stream, for `martlet_inflate` or `martlet_deflate`.
 static int act(
     struct stream *stream, int (*step)(struct stream *, int), const uint8_t *input, size_t *input_length,
     uint8_t *output, size_t *output_length, bool is_last) {

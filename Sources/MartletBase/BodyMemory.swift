@@ -94,7 +94,7 @@ private struct Pages: Sendable {
     (self.address, self.size) = (address, size)
   }
 
-  /// Powers of two are likely to fit again, and unwritten pages take no memory.
+  /// Powers of two are likely to fit again, and unwritten pages occupy no memory.
   private static func size(forBytes count: Int) -> Int {
     count > maximumFreeBytes / 2 ? count : 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)
   }
@@ -115,7 +115,7 @@ private struct Pages: Sendable {
       let end = offset + bytes.count
       if end > provided {
         let next = min(size, (end + Self.step - 1) / Self.step * Self.step)
-        // MADV_POPULATE_WRITE, since Linux 5.14; earlier, the pages come one by one.
+        // MADV_POPULATE_WRITE, since Linux 5.14; on earlier systems, the pages are provided one by one.
         madvise(start + provided, next - provided, 23)
         provided = next
       }

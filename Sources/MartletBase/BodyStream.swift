@@ -169,7 +169,7 @@ package final class BodyStream: Sendable {
 
   /// Ends the stream because its reader has left.
   ///
-  /// A reader that still waits or returns gets an error.
+  /// A reader that is still waiting, or that returns, gets an error.
   package func abandon() {
     let (action, source): (Action?, (any Source)?) = state.withLock { state in
       defer { state.source = nil }

@@ -24,7 +24,7 @@ public struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   ) throws(Failure) -> sending Result {
     handle.lock()
     defer { handle.unlock() }
-    // In one expression, the sanitizer would take this for an access to the lock as well.
+    // In one expression, the sanitizer would treat this as an access to the lock as well.
     let address = cell._address
     return try body(&address.pointee)
   }

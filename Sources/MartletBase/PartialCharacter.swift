@@ -1,7 +1,7 @@
 extension BidirectionalCollection<UInt8> {
   /// The octets without the beginning of a UTF-8 character whose end is missing.
   ///
-  /// For text whose bytes were truncated at a limit. Other invalid octets stay.
+  /// For text whose bytes were truncated at a limit. Other invalid octets are kept.
   public var withoutPartialCharacter: SubSequence {
     var index = endIndex
     for count in 1...3 where index > startIndex {

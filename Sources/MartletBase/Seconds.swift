@@ -1,6 +1,6 @@
-/// Arithmetic on durations of callers, which may be as long as the type allows.
+/// Arithmetic on callers' durations, which may be as long as the type allows.
 ///
-/// `Duration.components` traps beyond 2⁶³ seconds, and sums trap beyond 2¹²⁷ attoseconds. So durations of callers are
+/// `Duration.components` traps beyond 2⁶³ seconds, and sums trap beyond 2¹²⁷ attoseconds. So callers' durations are
 /// converted and added with these functions only.
 extension Duration {
   /// The longest duration in sums: a hundred years, which is as good as no limit.

@@ -1,7 +1,7 @@
-/// A token bucket: the number of bytes that may move at a rate.
+/// A token bucket: the number of bytes that may be transferred at a rate.
 ///
-/// A value without a clock: callers pass the time, in microseconds of any monotonic clock. Moving bytes may create
-/// debt, and later bytes wait for it; so the first bytes never wait, however low the rate is.
+/// A value without a clock: callers pass the time, in microseconds of any monotonic clock. Transferring bytes may
+/// create debt, and later bytes wait for it; so the first bytes never wait, however low the rate is.
 package struct TokenBucket {
   private let rate: Double
   private var balance: Double
@@ -15,7 +15,7 @@ package struct TokenBucket {
 
   package var isOpen: Bool { balance > 0 }
 
-  /// The microseconds until bytes may move, unless others move before.
+  /// The microseconds until bytes may be transferred, unless others are transferred before.
   package var wait: Int64 { balance > 0 ? 0 : Int64(min(-balance / rate, 3600) * 1_000_000) + 1 }
 
   /// Advances to a time.

@@ -73,7 +73,7 @@ extension HAREntry {
     return body
   }
 
-  /// Text in the field of a form (WHATWG URL standard, §5.2).
+  /// Text in a form field (WHATWG URL standard, §5.2).
   private static func encoded(_ text: String) -> String {
     String(
       decoding: text.utf8.flatMap { octet -> [UInt8] in

@@ -21,9 +21,9 @@ public import MartletBase
 /// secret. Request bodies are recorded if they are in memory. Only the owner can read the file (mode 0600).
 ///
 /// Every state of the file is complete: if the process is killed, the file contains all entries up to at most 0.1
-/// seconds before. (Some file systems, such as FAT, cannot exchange the names of files; there, a kill can truncate the
-/// last entry.) While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. If a file of
-/// that name remains after a kill, you can delete it.
+/// seconds before. (Some file systems, such as FAT, cannot swap the names of files; there, a kill can truncate the last
+/// entry.) While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. If a file of that
+/// name remains after a kill, you can delete it.
 ///
 /// Several clients may share a recorder. A second recorder of the process for the same file is refused until the first
 /// one is closed or released. Recorders of several processes must not share a file.

@@ -3,8 +3,8 @@ import MartletBase
 
 /// Writes a HAR file whose states on disk are all complete.
 ///
-/// A kill can truncate a write. So entries are written to a copy of the file beside it, which then exchanges its name
-/// with the file. The next entries go to the other file, after the entries that it lacks. Each entry is written twice.
+/// A kill can truncate a write. So entries are written to a copy of the file beside it, which then swaps names with the
+/// file. The next entries go to the other file, after the entries that it lacks. Each entry is written twice.
 struct HARWriter {
   private static let end = Array("\n]}}\n".utf8)
 

@@ -4,7 +4,7 @@ import MartletBase
 extension Outbox {
   /// Options for an ``Outbox``.
   public struct Options: Sendable {
-    /// The limits of concurrent deliveries; 4, and 2 per host, by default.
+    /// The limits on concurrent deliveries; 4, and 2 per host, by default.
     public var limits = RequestQueue.Limits.concurrent(4, perHost: 2)
 
     /// Per-request options: time limits, a tag, a credential.
@@ -32,13 +32,13 @@ extension Outbox {
     /// one request probes it.
     public var initialDelay = Duration.seconds(1)
 
-    /// The maximum delay, unless a host asks for more; 5 minutes by default.
+    /// The maximum delay, unless a host requests more; 5 minutes by default.
     public var maximumDelay = Duration.seconds(300)
 
     /// The maximum size on disk in bytes; 256 MiB by default.
     ///
-    /// It includes dead letters. A request that does not fit is refused. The journal contains small bodies, which take
-    /// a third more there.
+    /// It includes dead letters. A request that does not fit is refused. The journal contains small bodies, which
+    /// occupy a third more there.
     public var maximumBytes: Int64 = 256 << 20
 
     /// Whether a status is a temporary failure.

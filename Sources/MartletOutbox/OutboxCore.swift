@@ -7,7 +7,7 @@ import MartletBase
 ///   messages ─▶ lines ─▶ journal ─▶ changes ─▶ table ─▶ schedule ─▶ requests ─▶ messages
 /// ```
 ///
-/// Only the loop uses the journal and the table. Each round takes all pending messages, so any number of submissions
+/// Only the loop uses the journal and the table. Each round handles all pending messages, so any number of submissions
 /// need one write and one sync.
 final class OutboxCore: ClientWork {
   enum Message: Sendable {
@@ -77,7 +77,7 @@ final class OutboxCore: ClientWork {
   /// Stops starting requests, and cancels running ones.
   func abort() { notifyLoop { ($0.isClosing, $0.isAborting) = (true, true) } }
 
-  /// Ends the loop once all requests are delivered, because none can be submitted any more.
+  /// Ends the loop once all requests are delivered, because no more can be submitted.
   func release() { notifyLoop { $0.isReleased = true } }
 
   private func notifyLoop(_ change: (inout Shared) -> Void) {

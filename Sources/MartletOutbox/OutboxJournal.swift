@@ -67,7 +67,7 @@ final class OutboxJournal: Sendable {
     return try state.withLock { state throws(HTTPError) in try work(&state) }
   }
 
-  /// Takes the lock of the sending process; `nil` if another process holds it, or its file cannot be opened.
+  /// Acquires the sending process's lock; `nil` if another process holds it, or its file cannot be opened.
   func lease() -> OpenFile? {
     guard let lease = OpenFile.at(folder + "/lease", O_RDWR | O_CREAT) else { return nil }
     return lease.lock() == 0 ? lease : nil

@@ -69,7 +69,7 @@ struct OutboxLine: Sendable {
     return try? decoder.decode(Value.self, from: json)
   }
 
-  /// A clock of the program may return such dates.
+  /// The program's clock may return such dates.
   private static let floats = JSONEncoder.NonConformingFloatEncodingStrategy.convertToString(
     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
 }

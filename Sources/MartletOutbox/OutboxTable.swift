@@ -97,7 +97,7 @@ struct OutboxTable {
 
   /// Removes a request from the order of its key; the next one can then start.
   ///
-  /// While it is being sent, the next one still waits, even if it was removed.
+  /// While it is being sent, the next one waits, even if it was removed.
   private mutating func dequeue(_ entry: OutboxEntry) {
     guard let key = entry.key else { return }
     let wasFirst = lanes[key]?.first == entry.id

@@ -1,7 +1,7 @@
 package import Foundation
 package import Martlet
 
-/// A change of a client's configuration, for tests that create a client in one line.
+/// A change of a client's configuration, for tests that create a client on one line.
 ///
 /// Clients created with a setting share nothing: `.cache(.memory())` creates a cache for each client. A list of
 /// settings is itself a setting, and the last setting of a property wins.

@@ -1,7 +1,7 @@
 package import Foundation
 
 extension Data {
-  /// Creates test data of many octets, one after the other.
+  /// Creates test data with many octets, in turn.
   ///
   /// While other threads run, `(0..<count).map` is a hundred times slower. In a debug build, each step asks the Swift
   /// runtime for the type of a tuple, under a lock that all threads share.

@@ -29,7 +29,7 @@
       return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
     }
 
-    /// The peak of the resident memory.
+    /// The peak resident memory.
     package static var peakBytes: Int { status("VmHWM:") }
 
     /// Makes ``reservedBytes`` depend on the requested memory, not on the number of threads.

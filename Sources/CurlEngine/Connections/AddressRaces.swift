@@ -1,7 +1,7 @@
 import MartletBase
 import CMartletShim
 
-/// An IP address with its port, as the system's functions take it.
+/// An IP address with its port, in the form that the system's functions accept.
 struct SocketAddress: Hashable {
   private static let room = 128  // sizeof(struct sockaddr_storage)
 
@@ -37,8 +37,8 @@ struct SocketAddress: Hashable {
 
 /// The connections that are being established, and the races between a host's addresses.
 ///
-/// libcurl before 8.16 tries the addresses of one family one after the other, and waits for each for half of the limit.
-/// So if one of its sockets still connects after ``delay``, the host's other addresses are tried as well, one more after
+/// libcurl before 8.16 tries the addresses of one family in turn, and waits for each for half of the limit. So if one
+/// of its sockets is still connecting after ``delay``, the host's other addresses are tried as well, one more after
 /// each ``delay`` (RFC 8305 §5). The first connection takes the place of libcurl's socket. ``CurlLoop`` performs this;
 /// the struct decides what is due.
 struct AddressRaces {
@@ -122,7 +122,7 @@ struct AddressRaces {
 
   // MARK: libcurl's sockets
 
-  /// Notes a socket that libcurl is about to connect.
+  /// Records a socket that libcurl is about to connect.
   mutating func opened(_ socket: CInt, _ address: SocketAddress, by owner: Owner, at now: Int64) {
     number += 1
     attempts[socket] = Attempt(owner: owner, address: address, start: now, number: number)
@@ -134,7 +134,7 @@ struct AddressRaces {
     appointments.insert(appointment, at: isSilent ? appointments.startIndex : appointments.endIndex)
   }
 
-  /// Notes that one of libcurl's sockets is connected; returns the race's sockets, which are to be closed.
+  /// Records that one of libcurl's sockets is connected; returns the race's sockets, which are to be closed.
   ///
   /// Addresses that have not replied within their time are remembered.
   mutating func connected(_ socket: CInt, at now: Int64) -> [CInt] {
@@ -149,10 +149,10 @@ struct AddressRaces {
     return end(winner.owner)
   }
 
-  /// Notes that an owner's address is not used, so another one may follow.
+  /// Records that an owner's address is not used, so another one may follow.
   mutating func refused(_ owner: Owner) { sockets[owner, default: []] += [] }
 
-  /// Notes that a socket is closed; returns the owner if libcurl was connecting it.
+  /// Records that a socket is closed; returns the owner if libcurl was connecting it.
   mutating func closed(_ socket: CInt) -> Owner? {
     if !renamed.isEmpty { renamed[socket] = nil }
     guard let attempt = attempts.removeValue(forKey: socket) else { return nil }
@@ -160,7 +160,7 @@ struct AddressRaces {
     return attempt.owner
   }
 
-  /// Forgets an owner; returns the race's sockets, which are to be closed.
+  /// Removes an owner; returns the race's sockets, which are to be closed.
   mutating func end(_ owner: Owner) -> [CInt] {
     for socket in sockets.removeValue(forKey: owner) ?? [] { attempts[socket] = nil }
     guard let race = races.removeValue(forKey: owner) else { return [] }
@@ -220,7 +220,7 @@ struct AddressRaces {
     return oldest.key
   }
 
-  /// Notes a race's own socket.
+  /// Records a race's own socket.
   mutating func started(_ socket: CInt, _ address: SocketAddress, for owner: Owner, at now: Int64) {
     races[owner]?.sockets[socket] = (address, now)
     owners[socket] = owner
@@ -232,7 +232,7 @@ struct AddressRaces {
     return races[owner]?.sockets[socket].map { (owner, $0.address) }
   }
 
-  /// Forgets a race's own socket, which has failed or is used.
+  /// Removes a race's own socket, which has failed or is now in use.
   mutating func forget(_ socket: CInt) {
     if let owner = owners.removeValue(forKey: socket) { races[owner]?.sockets[socket] = nil }
   }
@@ -240,7 +240,7 @@ struct AddressRaces {
   /// Libcurl's sockets for an owner.
   func connecting(_ owner: Owner) -> [CInt] { sockets[owner] ?? [] }
 
-  /// Notes that a socket of libcurl now leads to another address.
+  /// Records that a socket of libcurl now leads to another address.
   ///
   /// `port` is the socket's own one if libcurl continues to report the old address.
   mutating func moved(_ socket: CInt, to address: SocketAddress, at now: Int64, reportedWith port: CInt? = nil) {

@@ -3,7 +3,7 @@ struct CurlAddressCheck {
   private var reason: String?
   private var hasAddress = false
 
-  /// Notes an address that is used, or refused for a reason.
+  /// Records an address that is used, or refused for a reason.
   mutating func record(refusal: String?) {
     guard let refusal else { return hasAddress = true }
     if reason == nil { reason = refusal }

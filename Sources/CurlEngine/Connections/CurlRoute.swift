@@ -12,7 +12,7 @@ package final class CurlRoute: Sendable {
     /// The name in error messages.
     package var name: String
     package var kind: Kind
-    /// As `CURLOPT_PROXY` takes it.
+    /// In the form that `CURLOPT_PROXY` accepts.
     package var address: String
     package var user: String?
     package var password: String?
@@ -54,7 +54,7 @@ package final class CurlRoute: Sendable {
 
   package let proxy: Proxy?
   package let proxyAuthorization: String?
-  /// Static addresses of the host, as `CURLOPT_RESOLVE` takes them.
+  /// The host's static addresses, in the form that `CURLOPT_RESOLVE` accepts.
   package let address: String?
   package let version: Version
   package let handshake: Handshake?
@@ -96,7 +96,7 @@ package final class CurlRoute: Sendable {
     if let address { handle.setList(martlet_opt_resolve, address, &options) }
     if version != .automatic { options.set(martlet_opt_http_version, version.rawValue) }
     if let handshake {
-      // Exactly one scheme: libcurl then begins at once, and takes no other scheme that the server might prefer.
+      // Exactly one scheme: libcurl then begins at once, and uses no other scheme that the server might prefer.
       options.set(martlet_opt_http_auth, handshake.isNTLM ? 8 : 4)
       options.set(martlet_opt_user, handshake.user)
       // NTLM hashes UTF-16, which libcurl makes by widening each octet. That is right for ISO 8859-1, but not for

@@ -46,7 +46,7 @@ struct ExclusiveConnections {
     used[holder.origin] = rest == 1 ? nil : rest
   }
 
-  /// Notes whether a server that could choose HTTP/2 uses HTTP/1.
+  /// Records whether a server that could choose HTTP/2 uses HTTP/1.
   mutating func record(_ origin: Origin, speaksHTTP1: Bool) {
     if (http1[origin] ?? false) != speaksHTTP1 { http1[origin] = speaksHTTP1 ? true : nil }
   }

@@ -37,7 +37,7 @@ struct IdleConnections {
 
     func isUsed(byOtherThan transfer: CurlTransfer) -> Bool { user.map { $0 !== transfer } ?? false }
 
-    /// Notes that a transfer is about to send on it.
+    /// Records that a transfer is about to send on it.
     func use(by transfer: CurlTransfer) {
       isIdle = false
       user = transfer
@@ -56,7 +56,7 @@ struct IdleConnections {
     return connection
   }
 
-  /// Notes that a transfer continues on another connection.
+  /// Records that a transfer continues on another connection.
   mutating func leave(_ connection: Connection, by transfer: CurlTransfer) {
     guard connection.user === transfer else { return }
     connection.user = nil

@@ -10,7 +10,7 @@ struct MultiplexedConnections<User: AnyObject> {
   private var doubtful: [UInt64] = []
   private var asked: User?
 
-  /// Notes that a transfer is about to be sent on a connection.
+  /// Records that a transfer is about to be sent on a connection.
   mutating func use(_ name: UInt64, by user: User) {
     if users[name]?.contains(where: { $0 === user }) != true { users[name, default: []].append(user) }
   }
@@ -21,7 +21,7 @@ struct MultiplexedConnections<User: AnyObject> {
 
   func isUsed(_ name: UInt64) -> Bool { users[name] != nil }
 
-  /// Notes that a transfer has left its connection, which may be broken, unless it had left before.
+  /// Records that a transfer has left its connection, which may be broken, unless it had left before.
   mutating func leave(_ name: UInt64, by user: User, isDoubtful: Bool) {
     guard let index = users[name]?.firstIndex(where: { $0 === user }) else { return }
     users[name]?.remove(at: index)

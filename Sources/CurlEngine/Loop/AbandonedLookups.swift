@@ -44,7 +44,7 @@ struct AbandonedLookups {
   /// The time to release overdue slots, if no thread ends before.
   var time: Int64? { lookups.values.lazy.map(\.end).min() }
 
-  /// Notes that libcurl is about to close the socket of `owner`'s lookup.
+  /// Records that libcurl is about to close the socket of `owner`'s lookup.
   mutating func closes(_ socket: CInt, of owner: AnyObject) {
     // A lookup that has reported its addresses has ended.
     let copy = martlet_copy_unwritten(socket, hidesEnds)
@@ -55,7 +55,7 @@ struct AbandonedLookups {
     lookups[copy] = Lookup(owner: ObjectIdentifier(owner), end: end)
   }
 
-  /// Notes the end of a transfer; its unfinished lookups keep its slot.
+  /// Records the end of a transfer; its unfinished lookups keep its slot.
   mutating func ends(_ owner: AnyObject, slot: any CurlSlot) {
     let name = ObjectIdentifier(owner)
     for socket in lookups.keys where lookups[socket]?.owner == name {

@@ -1,11 +1,11 @@
 import CMartletShim
 
-/// The connection settings of a client, as libcurl takes them.
+/// A client's connection settings, in the form that libcurl accepts.
 package struct CurlConnectionSettings: Sendable {
   package let unixSocket: String?
   /// Whether connections have no address.
   package var hasUnixSocket: Bool { unixSocket != nil }
-  /// As `CURLOPT_INTERFACE` takes it.
+  /// In the form that `CURLOPT_INTERFACE` accepts.
   package let interface: String?
   /// The maximum age of a connection in seconds; 0 for no limit.
   package let maximumAge: Int

@@ -81,7 +81,7 @@ package final class CurlMailbox: Sendable {
   /// Starts or refuses a transfer, and sends its request on this thread if the loop is idle.
   ///
   /// Waking the loop takes longer than the work itself. If many transfers start at once, one wake is enough for all.
-  /// Returns the socket if the response is likely to come so soon that this thread should wait for it.
+  /// Returns the socket if the response is likely to arrive so soon that this thread should wait for it.
   func start(_ transfer: CurlTransfer) -> CInt? {
     let effect = add(.start(transfer))
     if effect == .wake, CurlLibrary.worksOnAnyThread, isIdle {
@@ -213,7 +213,7 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// Takes all operations; without any, marks the loop as sleeping.
+  /// Accepts all operations; without any, marks the loop as sleeping.
   func takeOrSleep() -> [Operation] {
     state.withLock { state in
       guard !state.operations.isEmpty else {

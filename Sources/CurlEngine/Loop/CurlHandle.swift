@@ -197,7 +197,7 @@ final class CurlHandle {
 
   /// Receives lines of a head or of trailers.
   ///
-  /// One line, or before libcurl 8.7 all lines that came while the transfer was paused.
+  /// One line, or before libcurl 8.7 all lines that arrived while the transfer was paused.
   func received(_ lines: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let transfer else { return false }
     var rest = lines
@@ -333,7 +333,7 @@ final class CurlHandle {
     }
   }
 
-  /// Notes a written head or part of one: of the request, or of a CONNECT.
+  /// Records a written head or part of one: of the request, or of a CONNECT.
   private func wasWritten(_ bytes: UnsafeRawBufferPointer) {
     let isBeginning = !isWritingHead
     isWritingHead = !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8)
@@ -364,7 +364,7 @@ final class CurlHandle {
     return result
   }
 
-  /// Notes that the transfer no longer uses its connection, which may be broken.
+  /// Records that the transfer no longer uses its connection, which may be broken.
   func leaveConnection(isDoubtful: Bool) {
     if let connectionName { loop.multiplexed.leave(connectionName, by: self, isDoubtful: isDoubtful) }
   }
@@ -378,7 +378,7 @@ final class CurlHandle {
   /// Reads an alert that is waiting in the socket of the transfer's own connection, which is abandoned.
   func readAlert(from socket: CInt) { if let alerts { _ = martlet_tls_is_quiet(alerts.tls, socket) } }
 
-  /// Notes facts about the connection before the transfer loses it.
+  /// Records facts about the connection before the transfer loses it.
   func recordConnection() {
     guard let transfer else { return }
     let isSecure = transfer.job.isSecure

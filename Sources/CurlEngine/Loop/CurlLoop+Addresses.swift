@@ -11,7 +11,7 @@ extension CurlLoop {
     return socket
   }
 
-  /// Notes that libcurl has to try the next address; before 8.4.0 it does not set a timer for that.
+  /// Records that libcurl has to try the next address; before 8.4.0 it does not set a timer for that.
   func mustProceed(_ easy: UnsafeMutableRawPointer?) {
     if CurlLibrary.forgetsNextAddress, let easy, handles[easy] != nil { unproceeded.append(easy) }
   }
@@ -21,7 +21,7 @@ extension CurlLoop {
     mustProceed(handle.easy)
   }
 
-  /// Notes that libcurl receives from a socket, which is connected.
+  /// Records that libcurl receives from a socket, which is connected.
   func connected(_ socket: CInt) {
     for socket in addresses.connected(socket, at: martlet_microseconds()) { martlet_close(socket) }
   }
@@ -103,7 +103,7 @@ extension CurlLoop {
     }
   }
 
-  /// Puts a connection into the place of one of libcurl's sockets that still connects.
+  /// Replaces one of libcurl's sockets that is still connecting with a connection.
   private func take(_ socket: CInt, _ address: SocketAddress, for owner: UnsafeMutableRawPointer) -> Bool {
     guard let place = addresses.connecting(owner).last(where: { martlet_is_connecting($0) }) else { return false }
     let port = CurlLibrary.reportsTriedAddress ? martlet_socket_port(socket) : nil

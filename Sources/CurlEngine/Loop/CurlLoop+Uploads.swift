@@ -2,7 +2,7 @@ import CMartletShim
 
 /// Request bodies that are sent slowly, or outlast their responses.
 extension CurlLoop {
-  /// Ends the transfers whose responses have ended although libcurl still sends.
+  /// Ends the transfers whose responses have ended although libcurl is still sending.
   ///
   /// libcurl would notice that later, or never. `asks` says whether to make libcurl receive. That can change what
   /// libcurl waits for, so more transfers have to be checked.
@@ -35,7 +35,7 @@ extension CurlLoop {
     return !isOpen
   }
 
-  /// Notes a failed send; returns whether the socket contains bytes that may belong to the response.
+  /// Records a failed send; returns whether the socket contains bytes that may belong to the response.
   ///
   /// Linux keeps such bytes, even after a reset. Without any of the request written, they belong to no response. Over
   /// HTTP/2 they matter on a new connection, on which the server may have refused HTTP/2 itself.

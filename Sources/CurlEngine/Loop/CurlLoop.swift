@@ -29,7 +29,7 @@ final class CurlLoop {
   private var waiting: [ObjectIdentifier: CurlTransfer] = [:]
   var uploads = RunningUploads()
   var vainWrites = VainWrites()
-  /// Transfers whose response may be complete although libcurl still sends.
+  /// Transfers whose response may be complete although libcurl is still sending.
   var mayBeAnswered: [CurlTransfer] = []
   var goaways = RecentTable<UInt64, UInt32>(limit: 64)
   /// The HTTP/2 connections whose frames libcurl can no longer read; since 8.14 it would reuse them.
@@ -181,7 +181,7 @@ final class CurlLoop {
     lookups.endAll()
   }
 
-  /// Performs libcurl's due work, then reports all that came in this turn to the callers.
+  /// Performs libcurl's due work, then reports everything that arrived in this turn to the callers.
   private func endTurn(_ multi: UnsafeMutableRawPointer) {
     if let throttleTime { serveThrottled(from: throttleTime) }
     if marks.time != nil { lookAtMarks(multi) }
@@ -372,7 +372,7 @@ final class CurlLoop {
     watches[socket]?.registered = 0
   }
 
-  /// Notes a head, which is delivered at the end of the turn, perhaps with the whole body.
+  /// Records a head, which is delivered at the end of the turn, perhaps with the whole body.
   func hasHead(_ transfer: CurlTransfer) {
     heads.append(transfer)
     answer.hasHead(transfer, at: martlet_microseconds())
@@ -483,7 +483,7 @@ final class CurlLoop {
     }
   }
 
-  /// Forgets a closed socket; the system removes it from the poll set.
+  /// Removes a closed socket; the system removes it from the poll set.
   func closed(_ socket: CInt) {
     watches[socket] = nil
     if !addresses.isEmpty { mustProceed(addresses.closed(socket)) }

@@ -25,6 +25,6 @@ struct EasyOptions {
     if code == 0 { code = martlet_easy_set_pointer(easy, CInt(option), pointer) }
   }
 
-  /// Takes a step that returns libcurl's code, unless an earlier one has failed.
+  /// Performs a step that returns libcurl's code, unless an earlier step has failed.
   mutating func run(_ step: @autoclosure () -> CInt) { if code == 0 { code = step() } }
 }

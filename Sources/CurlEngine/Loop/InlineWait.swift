@@ -28,7 +28,7 @@ struct InlineWait {
     since = 0
   }
 
-  /// Notes that the head, or the body after it, did not arrive in time.
+  /// Records that the head, or the body after it, did not arrive in time.
   mutating func wasInVain() {
     pace.record(.max)
     since = 0

@@ -1,6 +1,6 @@
 /// Decides whether to wait inline for the next response.
 ///
-/// If responses come quickly, waiting on the caller's own thread is cheaper than two thread switches. The decision
+/// If responses arrive quickly, waiting on the caller's own thread is cheaper than two thread switches. The decision
 /// depends only on the time of the last responses, on connections that were already open. A wait in vain costs the
 /// caller's thread its ``patience``, so ``price`` quick responses have to pay for it.
 package struct InlineWaitHeuristic: Sendable {
@@ -18,7 +18,7 @@ package struct InlineWaitHeuristic: Sendable {
 
   package var isQuick: Bool { credit >= Self.price }
 
-  /// Notes the time of a response in microseconds, or of a wait without one.
+  /// Records the time of a response in microseconds, or of a wait without one.
   package mutating func record(_ time: Int64) {
     credit = time <= patience ? min(credit + 1, Self.maximumCredit) : max(credit - Self.price, 0)
   }

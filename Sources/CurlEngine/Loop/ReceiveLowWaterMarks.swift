@@ -2,8 +2,8 @@ import CMartletShim
 
 /// The receive low-water marks of sockets, for large and fast bodies (`SO_RCVLOWAT`).
 ///
-/// Waiting costs more than reading. A body that comes fast will continue to, so the system may gather bytes until the
-/// mark is reached, or for about a ``patience``.
+/// Waiting costs more than reading. A body that arrives fast will continue to do so. Therefore the system may gather
+/// bytes until the mark is reached, or for about a ``patience``.
 ///
 /// ```
 ///   turns with many bytes ──▶ raised ──few bytes in a patience──▶ lowered, and the socket is read
@@ -45,10 +45,10 @@ package struct ReceiveLowWaterMarks: Sendable {
     self.set = set
   }
 
-  /// Notes that many bytes of a body came in one turn of the loop.
+  /// Records that many bytes of a body arrived in one turn of the loop.
   ///
-  /// The body, which its transfer identifies, has `received` bytes by `now`, in microseconds. `rest` bytes are still to
-  /// come; `nil` if that is unknown.
+  /// The body, which its transfer identifies, has `received` bytes by `now`, in microseconds. `rest` is the number of
+  /// bytes that have yet to arrive, or `nil` if unknown.
   mutating func hasTurn(
     of body: AnyObject, _ received: Int64, rest: Int64?, at now: Int64, on socket: @autoclosure () -> CInt?
   ) {
@@ -68,7 +68,7 @@ package struct ReceiveLowWaterMarks: Sendable {
     time = time ?? now + patience
   }
 
-  /// Lowers the marks of bodies that no longer come fast, if it is time.
+  /// Lowers the marks of bodies that no longer arrive fast, if it is time.
   ///
   /// Returns their sockets, in which bytes may wait.
   mutating func look(at now: Int64) -> [CInt] {
@@ -91,14 +91,14 @@ package struct ReceiveLowWaterMarks: Sendable {
     return lowered
   }
 
-  /// Forgets a body that is over, or nearly; its connection may serve others.
+  /// Removes a body that has ended or nearly ended; its connection may serve others.
   mutating func forget(_ body: AnyObject) {
     guard !entries.isEmpty, let entry = entries.removeValue(forKey: ObjectIdentifier(body)) else { return }
     if let socket = entry.socket { set(socket, 1) }
     if entries.isEmpty { time = nil }
   }
 
-  /// Forgets a closed socket, whose number may be used again.
+  /// Removes a closed socket, whose number may be reused.
   mutating func closed(_ socket: CInt) {
     for (body, entry) in entries where entry.socket == socket { entries[body]?.socket = nil }
   }

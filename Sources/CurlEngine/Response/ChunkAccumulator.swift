@@ -7,7 +7,7 @@ import MartletBase
 ///
 /// Used under the loop's lock.
 final class ChunkAccumulator {
-  /// The size of a chunk that is delivered at once, if it comes fast enough.
+  /// The size of a chunk that is delivered at once, if it arrives fast enough.
   static let pieceSize = 256 << 10
   /// The size below which a chunk is copied, so keeping it does not keep a whole block.
   private static let smallPiece = pieceSize / 2
@@ -70,7 +70,7 @@ private final class ChunkBuffers: Sendable {
     return used ?? .allocate(byteCount: Self.size, alignment: 16)
   }
 
-  /// Takes back a block of ``take()``, from any thread.
+  /// Accepts a block that ``take()`` returned, from any thread.
   func give(_ block: UnsafeMutableRawPointer) {
     let number = UInt(bitPattern: block)
     let isKept = state.withLock {

@@ -125,7 +125,7 @@ struct ChunkEnd {
 
   /// The part after a byte that follows the digits of a size.
   ///
-  /// libcurl before 7.88 takes `0x1` for 0.
+  /// libcurl before 7.88 reads `0x1` as 0.
   private static func afterSize(_ size: Int64, _ byte: UInt8) -> Part {
     switch byte {
     case lineFeed: size == 0 ? .trailer(isEmpty: true) : .data(size)

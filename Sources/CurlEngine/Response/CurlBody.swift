@@ -21,7 +21,7 @@ final class CurlBody {
 
   /// The number of unread bytes above which the network is slowed down.
   static let highWater = 256 << 10
-  /// The same for a body that will be collected, whose reader may come later than the body.
+  /// The same for a body that will be collected, whose reader may arrive later than the body.
   static let collectedHighWater = 1 << 20
   /// The number of bytes after which a body's chunks are gathered.
   private static let smallBody = 64 << 10
@@ -42,7 +42,7 @@ final class CurlBody {
 
   /// Creates a body.
   ///
-  /// After ``Reply/wait``, and while ``isPending``, `source` is informed when the reader has taken the available bytes.
+  /// After ``Reply/wait``, and while ``isPending``, `source` is notified when the reader has taken the available bytes.
   ///
   /// - Parameters:
   ///   - expected: The announced length, or `nil`.
@@ -110,7 +110,7 @@ final class CurlBody {
 
   /// Decodes pending bytes while there is room; returns whether more bytes can be taken.
   ///
-  /// If not, the reader informs the source when it has room.
+  /// If not, the reader notifies the source when it has room.
   func resume() throws(ResponseHeadReader.Problem) -> Bool {
     source.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
     // The reader may have made room just before the flag was set.

@@ -19,7 +19,7 @@ struct OverheadMeter {
   /// The bytes on the socket and in the body at the last count.
   private var last: (taken: Int64, body: Int64)?
 
-  /// Notes a turn; returns whether the socket brought too many bytes for the body.
+  /// Records a turn; returns whether the socket brought too many bytes for the body.
   mutating func isExceeded(body: Int64, on socket: CInt) -> Bool {
     turns += 1
     guard turns % Self.interval == 0 || turns == 2 || turns == 4 || turns == 8 else { return false }

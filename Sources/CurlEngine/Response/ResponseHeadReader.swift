@@ -24,7 +24,7 @@ package struct ResponseHeadReader {
     var framing: Framing
   }
 
-  /// The framing fields, noted while parsing to avoid a later search.
+  /// The framing fields, recorded while parsing to avoid a later search.
   struct Framing {
     var hasTransferCoding = false
     var hasContentCoding = false
@@ -122,7 +122,7 @@ package struct ResponseHeadReader {
         Head(
           status: start.status, reason: start.reason, version: start.version, fields: fields, framing: framing))
     }
-    guard start.status != 101 else { throw Problem(message: "the server switched to an unrequested protocol") }
+    guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not requested") }
     try countField()
     interimTime = now()
     self.start = nil

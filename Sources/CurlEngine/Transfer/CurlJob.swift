@@ -4,12 +4,12 @@ package import MartletBase
 package struct CurlJob: Sendable {
   package let origin: Origin
   package let isSecure: Bool
-  /// The URL without userinfo and fragment.
+  /// The URL without userinfo or fragment.
   package let url: String
   /// The path and query, if libcurl would change those of the URL.
   package let target: String?
   package let method: String
-  /// The header fields as libcurl takes them.
+  /// The header fields in the form that libcurl accepts.
   ///
   /// `Name: value`, `Name;` for an empty value, `Name:` to suppress a field that libcurl would add.
   package let lines: HeaderLines
@@ -57,7 +57,7 @@ package struct CurlJob: Sendable {
   package var isPlain: Bool { !hasBody && method == "GET" && !lines.closesConnection }
 }
 
-/// Header fields as libcurl takes them; an identical object means identical lines.
+/// Header fields in the form that libcurl accepts; an identical object means identical lines.
 package final class HeaderLines: Sendable {
   package let lines: [String]
   /// Whether the lines are ``WireText``, because a value is not UTF-8.

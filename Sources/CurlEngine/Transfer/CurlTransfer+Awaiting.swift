@@ -19,7 +19,7 @@ extension CurlTransfer {
 extension CurlTransfer {
   /// Sends the request on this thread if possible, otherwise passes it to the loop.
   ///
-  /// Returns the argument for ``awaitAnswer(on:)`` if the response is likely to come so soon that this thread should
+  /// Returns the argument for ``awaitAnswer(on:)`` if the response is likely to arrive so soon that this thread should
   /// wait for it.
   package func startHere() -> CInt? { mailbox.start(self) }
 
@@ -29,6 +29,6 @@ extension CurlTransfer {
   /// Whether the caller can wait only for the server.
   var mayBeAwaited: Bool { throttle == nil && upload?.isInMemory != false }
 
-  /// Whether so many bytes have come that the caller should read instead of waiting.
+  /// Whether so many bytes have arrived that the caller should read instead of waiting.
   var isLarge: Bool { life.received > Self.fastTurn || life.isPaused }
 }

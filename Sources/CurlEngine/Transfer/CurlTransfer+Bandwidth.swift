@@ -5,7 +5,7 @@ import CMartletShim
 ///
 /// Used under the loop's lock.
 package final class CurlThrottle {
-  /// The bytes that one direction may move before the next turn.
+  /// The bytes that one direction may transfer before the next turn.
   struct Share {
     let lane: RateLimiter
     /// The bytes left in a turn; negative if a chunk was larger.
@@ -13,7 +13,7 @@ package final class CurlThrottle {
     /// The next turn is then shorter.
     fileprivate(set) var credit = 0
 
-    /// - Returns: `nil` if bytes may move, otherwise the microseconds until the next try.
+    /// - Returns: `nil` if bytes may be transferred, otherwise the microseconds until the next attempt.
     fileprivate mutating func claim(_ id: ObjectIdentifier, at now: Int64) -> Int64? {
       while credit <= 0 {
         if let wait = lane.claim(id, at: now) { return wait }

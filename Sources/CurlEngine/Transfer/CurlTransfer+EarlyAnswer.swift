@@ -83,7 +83,7 @@ extension CurlTransfer {
     if job.hasBody, chunks?.decisiveEnd == true { handle?.loop.mayBeAnswered.append(self) }
   }
 
-  /// Forgets the chunks of a response that was only a step of an authentication.
+  /// Discards the chunks of a response that was only a step of an authentication.
   func forgetChunks() {
     guard chunks != nil else { return }
     chunks = nil

@@ -89,7 +89,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   var isEnded: Bool { state.withLock { $0.answer.isEnded } }
 
-  /// The number of body bytes still to come, if they come as fast as the network allows.
+  /// The number of remaining body bytes, if they arrive as fast as the network allows.
   var rest: Int64? { life.isAlone && throttle == nil ? life.expected.map { $0 - life.received } : nil }
 
   // MARK: From outside
@@ -178,7 +178,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   // MARK: The request
 
-  /// Notes that the request is about to be sent; returns `false` if it must not be.
+  /// Records that the request is about to be sent; returns `false` if it must not be.
   func willSend() -> Bool {
     let (isAllowed, isNextStep) = life.willSend()
     guard isAllowed else { return false }
@@ -229,7 +229,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   // MARK: The response
 
   func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
-    // The request was not sent yet, so this is a proxy's response.
+    // The request has not been sent yet, so this is a proxy's response.
     if let route, route.proxy != nil, life.sends.count == 0 {
       connectAnswer = connectAnswer ?? CurlConnectAnswer()
       return connectAnswer?.read(line, handle, route, proxySink) ?? false
@@ -288,7 +288,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     handle?.recordConnection()
     sink.didReceiveHead(head.status, arrival.timing)
     let body = CurlBody(expected: life.expected, decoder: decoder, isCollected: !job.isStreamed, source: self)
-    // The transfer has ended in the meantime; the loop will be informed.
+    // The transfer has ended in the meantime; the loop will be notified.
     guard state.withLock({ $0.answer.open(body.stream) }) else { return }
     self.body = body
     opened = CurlResponse(arrival, body.stream, isDecoded: decoder != nil)
@@ -367,7 +367,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   // MARK: The end
 
-  /// Completes the transfer; returns whether bytes still wait for the reader.
+  /// Completes the transfer; returns whether bytes are still waiting for the reader.
   func completed(_ ending: TransferCompletion) -> Bool {
     share?.end()
     endTurn(isLast: true)

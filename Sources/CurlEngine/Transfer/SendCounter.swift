@@ -1,4 +1,4 @@
-/// Counts how often a request was sent, and notes libcurl's own repetitions.
+/// Counts how often a request was sent, and records libcurl's own repetitions.
 struct SendCounter {
   private(set) var count = 0
   /// Whether the server refused the request without processing it (RFC 9113 §8.7).
@@ -15,7 +15,7 @@ struct SendCounter {
   /// Whether a connection may be made; only the first time the request is sent.
   var mayConnect: Bool { count == 0 }
 
-  /// Notes that the request is about to be sent.
+  /// Records that the request is about to be sent.
   ///
   /// It may be the next step of connection-based authentication.
   mutating func begin() { count += 1 }
@@ -26,13 +26,13 @@ struct SendCounter {
     count > 1 || count == 1 && [42, 7, 65].contains(code)
   }
 
-  /// Notes that libcurl is about to send again because the server refused the stream.
+  /// Records that libcurl is about to send again because the server refused the stream.
   ///
   /// libcurl also repeats any request without a response on a reused connection, but does not report why.
   mutating func recordRefusal() { if count == 1 { wasRefused = true } }
 
   mutating func recordHTTP1() { gotHTTP1 = true }
 
-  /// Notes that libcurl is about to send the request again, over HTTP/1.1.
+  /// Records that libcurl is about to send the request again, over HTTP/1.1.
   mutating func recordDowngrade() { if count == 1 { wantsHTTP11 = true } }
 }

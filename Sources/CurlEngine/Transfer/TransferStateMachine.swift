@@ -1,4 +1,4 @@
-/// The state machine of a transfer: takes events, returns actions.
+/// The state machine of a transfer: receives events, returns actions.
 ///
 /// ```
 ///   held ─▶ unsent ──willSend──▶ sent ──head──▶ open ──completed──▶ lingering ──drained──▶ whole
@@ -64,7 +64,7 @@ extension TransferStateMachine {
     return isHeld != self.isHeld
   }
 
-  /// Notes that libcurl is about to send the request.
+  /// Records that libcurl is about to send the request.
   ///
   /// libcurl repeats a request, whatever its method, if a reused connection ended without a response. Whether that is
   /// right is decided elsewhere. Connection-based authentication continues after a 401.
@@ -76,7 +76,7 @@ extension TransferStateMachine {
     return (true, true)
   }
 
-  /// Notes that bytes are available, or not awaited any more; returns whether libcurl has to continue.
+  /// Records that bytes are available or no longer awaited; returns whether libcurl has to continue.
   mutating func fed() -> Bool {
     guard holdsUpload || isUploadStopped else { return false }
     endWaiting(for: [.bytes, .up])
@@ -93,7 +93,7 @@ extension TransferStateMachine {
     return true
   }
 
-  /// Notes a 417 in response to `Expect` before any of the body was sent.
+  /// Records a 417 in response to `Expect` before any of the body was sent.
   ///
   /// libcurl discards the body of that response.
   mutating func refuseExpectation() { isExpectationRefused = true }
@@ -102,7 +102,7 @@ extension TransferStateMachine {
 // MARK: The response
 
 extension TransferStateMachine {
-  /// Notes a final head; returns `false` if it may be a step of authentication.
+  /// Records a final head; returns `false` if it may be a step of authentication.
   mutating func hasHead(_ arrival: ReceivedHead, isInHandshake: Bool) -> Bool {
     guard isInHandshake, arrival.head.status == 401 else { return true }
     response = .undecided(arrival)
@@ -170,7 +170,7 @@ extension TransferStateMachine {
     case fails(CurlFailure)
   }
 
-  /// Notes that the reader has taken the available bytes.
+  /// Records that the reader has taken the available bytes.
   ///
   /// `hasRoom` says whether more bytes can be taken, or contains the error of the pending bytes.
   mutating func drained(_ hasRoom: Swift.Result<Bool, ResponseHeadReader.Problem>) -> Drained {
@@ -197,7 +197,7 @@ extension TransferStateMachine {
 // MARK: The end
 
 extension TransferStateMachine {
-  /// The visible state of a connection while libcurl still sends.
+  /// The visible state of a connection while libcurl is still sending.
   struct ConnectionSnapshot {
     /// Whether libcurl waits for more of the response, if known.
     var isReading: Bool
@@ -208,7 +208,7 @@ extension TransferStateMachine {
     var isAloneOnConnection = false
   }
 
-  /// How the response has ended although libcurl still sends.
+  /// How the response has ended although libcurl is still sending.
   ///
   /// Returns the code with which libcurl would end, or `nil` if the response continues.
   func endOfResponse(_ sight: ConnectionSnapshot) -> CInt? {
@@ -221,7 +221,7 @@ extension TransferStateMachine {
       // libcurl is about to learn that no more is sent, and ends then.
       if isUploadStopped, holdsUpload { return nil }
       // libcurl keeps reading from a connection that others use. On a connection of its own it stops when the stream
-      // was reset, without an error. libcurl 7.88 then loses the last bytes that came before the reset.
+      // was reset, without an error. libcurl 7.88 then loses the last bytes that arrived before the reset.
       return !sight.isReading && sight.isAloneOnConnection ? 18 : nil
     }
     let hasEnded: Bool? =
@@ -250,7 +250,7 @@ extension TransferStateMachine {
   enum Completion {
     /// The last 401 of an authentication becomes the response, without a body.
     ///
-    /// The end came instead of the next step.
+    /// The end arrived instead of the next step.
     case challenge(ReceivedHead)
     case withoutRest
     /// The transfer fails with this problem, or with libcurl's code.
@@ -268,7 +268,7 @@ extension TransferStateMachine {
     if let undecided = takeUndecided(), code == 0 || isWithoutConnection { return .challenge(undecided) }
     // libcurl has discarded the body, and is about to send the request again without `Expect`.
     if isExpectationRefused, isOpen, isWithoutConnection { return .withoutRest }
-    // SEND_ERROR: the server does not read any more, and may have closed.
+    // SEND_ERROR: the server no longer reads, and may have closed the connection.
     let sight = ConnectionSnapshot(isReading: true, chunksHaveEnded: seen.chunksHaveEnded)
     let isOver = code == 0 || code == 55 && endOfResponse(sight) == 0
     guard isOver, problem == nil else { return .fails(problem) }

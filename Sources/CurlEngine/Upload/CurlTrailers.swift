@@ -11,7 +11,7 @@ package final class CurlTrailers: Sendable {
 
   package init(_ source: @escaping @Sendable () async throws -> [Field]) { self.source = source }
 
-  /// Makes the fields.
+  /// Creates the fields.
   ///
   /// Call it after the last bytes of the body, and before its end is reported.
   func make() async throws {

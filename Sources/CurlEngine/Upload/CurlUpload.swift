@@ -79,7 +79,7 @@ package final class CurlUpload: @unchecked Sendable {
   /// Whether libcurl has not requested any bytes yet; from any thread.
   package var isUnread: Bool { !wasRead.load(ordering: .acquiring) }
 
-  /// Notes that libcurl requests bytes, after `100 Continue` or its timeout.
+  /// Records that libcurl requests bytes, after `100 Continue` or its timeout.
   func recordAnswer() {
     wasRead.store(true, ordering: .releasing)
     guard let askedAt = askedAt.take() else { return }
@@ -93,7 +93,7 @@ package final class CurlUpload: @unchecked Sendable {
   /// Whether the next `count` bytes may be the last ones.
   func mayEnd(within count: Int) -> Bool { length.map { $0 - offset <= count } ?? buffer.isAtEnd }
 
-  /// Whether a body without bytes has come to its end; if not, ask again after `onBytes`.
+  /// Whether a body without bytes has ended; if not, ask again after `onBytes`.
   ///
   /// A stopped upload never has: the server would accept a request without a body.
   func isKnownToBeEmpty() -> Bool {
@@ -210,7 +210,7 @@ package final class CurlUpload: @unchecked Sendable {
   private func problem(_ file: CInt, _ got: Int64, at offset: Int64) -> CurlFailure? {
     if got < 0 { return .bodyFile("the body file could not be read") }
     if got == 0 { return .bodyFile("the body file shrank while it was being sent") }
-    // Before the last bytes are sent, because they would complete the request.
+    // Checked before the last bytes are sent, because they would complete the request.
     let end = offset + got
     var beyond: UInt8 = 0
     guard end == length, martlet_read(file, &beyond, 1, end) > 0 else { return nil }

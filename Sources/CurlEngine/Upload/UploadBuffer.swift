@@ -74,7 +74,7 @@ final class UploadBuffer: Sendable {
     }
   }
 
-  /// Notes that there are no more bytes; returns whether the loop waits for that.
+  /// Records that there are no more bytes; returns whether the loop waits for that.
   func finish() -> Bool {
     state.withLock {
       guard !$0.isStopped, !$0.hasEnded else { return false }
@@ -117,9 +117,9 @@ final class UploadBuffer: Sendable {
     return taken
   }
 
-  /// Stops the buffer and informs the writer; returns whether it was not stopped before.
+  /// Stops the buffer and notifies the writer; returns whether it was not stopped before.
   ///
-  /// No bytes are taken any more. After a failure of the writer, the reader waits until it learns the reason.
+  /// No more bytes are taken. After a failure of the writer, the reader waits until it learns the reason.
   @discardableResult
   func stop(isFailure: Bool = false) -> Bool {
     let old: State? = state.withLock { state in

@@ -27,7 +27,7 @@ struct VainWrites {
 
   func isPaused(_ socket: CInt) -> Bool { hasPaused && sockets[socket]?.end != nil }
 
-  /// Notes a write event; returns whether a pause begins.
+  /// Records a write event; returns whether a pause begins.
   ///
   /// `sent` is the number of bytes that the socket has accepted so far.
   mutating func hadEvent(_ socket: CInt, at now: Int64, sent: () -> Int64) -> Bool {

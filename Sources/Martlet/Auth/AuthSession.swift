@@ -210,7 +210,7 @@ final class AuthSession: Sendable {
     let (store, timeline, limit) = (visit.store, visit.call.timeline, authenticator.timeout)
     let space = storedSpace(visit.origin, challenge.realm)
     let onLoss: @Sendable (String) -> Void = { [weak call = visit.call] in call?.report(.credentialNotStored($0)) }
-    // An unstructured task: if the first request is cancelled, the others still wait for the credential.
+    // An unstructured task: if the first request is cancelled, the others continue to wait for the credential.
     Task {
       let killer = Task {
         guard (try? await timeline.watch(limit)) != nil else { return }
@@ -278,7 +278,7 @@ final class AuthSession: Sendable {
   /// For an unknown error, the text is only its type, because its description may quote credentials.
   private static func text(_ error: any Error) -> String { (error as? HTTPError)?.description ?? "\(type(of: error))" }
 
-  /// Forgets all credentials and ends the pending questions.
+  /// Discards all credentials and ends the pending questions.
   func signOut() async {
     let flights = state.withLock { $0.signOut() }
     for flight in flights {

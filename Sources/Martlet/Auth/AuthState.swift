@@ -9,8 +9,8 @@ import MartletBase
 ///                                 finish ─▶ outcome, with the next stamp; all waiters continue
 /// ```
 ///
-/// The stamp counts outcomes. A request records the stamp when it is sent. Comparing stamps tells whether its 401 is about
-/// the newest credential.
+/// The stamp counts outcomes. A request records the stamp when it is sent. Comparing stamps shows whether its 401
+/// concerns the newest credential.
 struct AuthState {
   /// An origin and the authority that vouches for it; `nil` means all origins.
   struct AuthorityScope: Hashable {
@@ -180,7 +180,7 @@ struct AuthState {
     return stamp
   }
 
-  /// Forgets all state, and returns the pending questions.
+  /// Discards all state, and returns the pending questions.
   mutating func signOut() -> [PendingAuthentication] {
     let ended = Array(flights.values)
     let next = stamp + 1

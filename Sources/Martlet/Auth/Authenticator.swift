@@ -37,7 +37,7 @@ public protocol Authenticator: Sendable {
   ///   error.
   func respond(to challenge: AuthenticationChallenge) async throws -> Credential?
 
-  /// Forgets all credentials, because the user signs out.
+  /// Discards all credentials when the user signs out.
   func signOut() async
 }
 

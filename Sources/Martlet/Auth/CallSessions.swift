@@ -1,6 +1,6 @@
 import MartletBase
 
-/// The sessions of the credentials that came with calls.
+/// The sessions for the credentials of calls.
 ///
 /// Later calls with the same credential reuse what was accepted before.
 final class CallSessions: Sendable {
@@ -24,6 +24,6 @@ final class CallSessions: Sendable {
     }
   }
 
-  /// Forgets all sessions; running calls keep theirs.
+  /// Discards all sessions; running calls keep theirs.
   func forget() { sessions.withLock { $0 = Table(limit: Self.limit) } }
 }

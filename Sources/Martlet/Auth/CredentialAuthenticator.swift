@@ -44,7 +44,7 @@ extension Authenticators {
       return credential == challenge.rejected ? nil : credential
     }
 
-    /// Forgets the fixed credential; later 401 responses are delivered to the caller.
+    /// Discards the fixed credential; later 401 responses are delivered to the caller.
     public func signOut() async { credential.withLock { $0 = nil } }
   }
 }

@@ -24,7 +24,7 @@ extension Authenticators {
 
     /// Creates a store in a file, which need not exist.
     ///
-    /// - Parameter url: A file URL. Its folder is made with mode 0700 if it does not exist.
+    /// - Parameter url: A file URL. Its folder is created with mode 0700 if it does not exist.
     public init(_ url: URL) { self.init(url, patience: 10_000) }
 
     init(_ url: URL, patience: Int) {
@@ -34,7 +34,7 @@ extension Authenticators {
 
     /// The credential for a protection space, or `nil`.
     ///
-    /// - Throws: ``HTTPError/Kind/fileFailed`` if the file cannot be read, is not one of ours, or can be read by
+    /// - Throws: ``HTTPError/Kind/fileFailed`` if the file cannot be read, is not a credential file, or can be read by
     ///   others.
     public func credential(for space: ProtectionSpace) throws -> Credential? {
       try records().first { $0.space == space }?.credential
@@ -61,7 +61,7 @@ extension Authenticators {
 
     /// Removes the file.
     ///
-    /// - Throws: ``HTTPError/Kind/fileFailed`` if it is there and cannot be removed, or another process holds the lock.
+    /// - Throws: ``HTTPError/Kind/fileFailed`` if it exists but cannot be removed, or another process holds the lock.
     public func removeAll() throws {
       guard [path, newPath].contains(where: { DiskCalls.facts($0) != nil }) else { return }
       let lock = try FileLock(path + ".lock", patience: patience)

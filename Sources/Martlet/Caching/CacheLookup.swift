@@ -30,7 +30,7 @@ struct CacheIdentity: Sendable, Hashable {
 /// Each URL has one key with an empty detail; its record lists the other keys of the URL. The detail of the others has
 /// the owner and the request fields that selected the response.
 struct CacheKey: Sendable, Hashable {
-  /// The normalized URL, without userinfo and fragment.
+  /// The normalized URL, without userinfo or fragment.
   var url: String
   /// The part that distinguishes keys of the same URL; empty for the first.
   var detail = ""

@@ -31,7 +31,7 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
   /// Ignores the server's cache directives.
   public static let ignoreServerDirectives = CachePolicy(rawValue: 256)
 
-  /// The behavior of a private cache by RFC 9111; the default.
+  /// The behavior of a private cache according to RFC 9111; the default.
   public static let standard: CachePolicy = [.revalidateWhenStale, .staleWhileRevalidate]
   /// Does not use the cache.
   public static let off: CachePolicy = [.neverRead, .neverWrite]

@@ -26,7 +26,7 @@ enum CacheRules {
       case .requestForbids: (rawValue, "the request has no-store")
       case .responseForbids: (rawValue, "it has no-store")
       case .variesByEverything: (rawValue, "it varies by everything (Vary: *)")
-      case .notExplicitlyCacheable: (rawValue, "nothing says that it may be stored")
+      case .notExplicitlyCacheable: (rawValue, "it is not marked as storable")
       case .notReusable: (rawValue, "it has neither a lifetime nor a validator")
       case .unknownPart: (rawValue, "it is partial, without a usable Content-Range")
       case .failure: (rawValue, "it was truncated, too large, or could not be written")

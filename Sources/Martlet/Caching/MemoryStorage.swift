@@ -77,7 +77,7 @@ final class MemoryStorage: CacheStorage {
 }
 
 extension MemoryStorage.State {
-  /// Notes a use of a record, and returns the record.
+  /// Records a use of a record, and returns the record.
   fileprivate mutating func use(_ key: CacheKey) -> CacheRecord? {
     guard let place = items.index(forKey: key) else { return nil }
     if items.values[place].use != lastUse {

@@ -86,7 +86,7 @@ final class RequestCoalescer: Sendable {
 
     deinit { end(.left) }
 
-    /// Notes that the head has arrived, and that the response will be stored.
+    /// Records that the head has arrived, and that the response will be stored.
     func recordHead() { flight.hasHead.store(true, ordering: .relaxed) }
 
     func end(_ end: End) {

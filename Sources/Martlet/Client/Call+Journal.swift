@@ -49,7 +49,7 @@ extension Call: RunningCall {
     report(.decided(.init(code, sentence(), reference)))
   }
 
-  /// Reports a decision if the program asked for an explanation.
+  /// Reports a decision if the program requested an explanation.
   func explain(_ decision: @autoclosure () -> Explanation.Decision) {
     if explains { report(.decided(decision())) }
   }

@@ -364,7 +364,7 @@ package final class Call: Watched {
 
   /// Delivers progress on a queue.
   ///
-  /// A closure may block, and all requests of a client share the thread that moves bytes.
+  /// A closure may block, and all requests of a client share the thread that transfers bytes.
   private func deliverOnQueue() { ProgressCallbackQueues.shared.run { self.deliver() } }
 
   /// Delivers pending progress in order and without the lock.
@@ -409,7 +409,7 @@ package final class Call: Watched {
 protocol CallObserver: AnyObject, Sendable {
   /// An event has occurred; not called for the end.
   func call(_ id: RequestID, did event: RequestEvent)
-  /// Bytes have moved.
+  /// Bytes were transferred.
   func call(_ id: RequestID, didMove progress: TransferProgress)
 }
 

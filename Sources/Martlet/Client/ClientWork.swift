@@ -15,7 +15,7 @@ public protocol ClientWork: AnyObject, Sendable {
 
   /// Waits until the work has ended and is recorded.
   ///
-  /// No request of the client is running any more.
+  /// By then, no request of the client is running.
   ///
   /// - Parameter limit: The maximum time, at least 2 s, after which the work must be cancelled; `nil` for no limit.
   func finishDraining(within limit: Duration?) async

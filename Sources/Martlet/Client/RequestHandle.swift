@@ -53,7 +53,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   /// The response, or `nil` before it has arrived.
   public var response: HTTPResponse? { call?.response }
 
-  /// The decisions about the request until now, with their reasons.
+  /// The decisions about the request so far, with their reasons.
   ///
   /// All of them with ``RequestOptions/explains``; otherwise those that go beyond sending the request once.
   public var explanation: Explanation { call?.explanation ?? Explanation() }

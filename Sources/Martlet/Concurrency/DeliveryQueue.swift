@@ -65,7 +65,7 @@ final class DeliveryQueue<Element: Sendable>: Sendable {
     if isFirst { queue.asyncAfter(deadline: .now() + delay.inSeconds) { self.deliver() } }
   }
 
-  /// Waits until the elements until now are delivered, but no longer than a limit.
+  /// Waits until all elements so far are delivered, up to a time limit.
   func flush(within limit: Duration? = nil) async {
     let end = Promise<Void>()
     let isIdle = state.withLock { state in

@@ -10,6 +10,6 @@ struct SweepPace {
 
   func isDue(_ count: Int) -> Bool { count >= next }
 
-  /// Notes a sweep that `rest` entries survived.
+  /// Records a sweep that `rest` entries survived.
   mutating func swept(rest: Int) { next = max(least, 2 * rest) }
 }

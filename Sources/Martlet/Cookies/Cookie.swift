@@ -125,7 +125,7 @@ public struct Cookie: Sendable, Hashable, Codable {
   /// Whether the name or the value is not UTF-8.
   var hasOtherOctets: Bool { nameOctets != nil || valueOctets != nil }
 
-  /// Takes the octets that a response has set, if they are not UTF-8.
+  /// Uses the octets that a response has set, if they are not UTF-8.
   mutating func adoptOctets(of line: SetCookie) {
     if line.name.utf8.count != line.octets.name.count { nameOctets = line.octets.name }
     if line.value.utf8.count != line.octets.value.count { valueOctets = line.octets.value }

@@ -43,7 +43,7 @@ public actor CookieJar {
   /// The file is read immediately. Each function that changes the jar saves the file before it returns, and each
   /// request before it delivers its response. Only the owner has access to the file (mode 0600). It is replaced
   /// atomically, even if the process is killed. Processes that share the file keep each other's changes; each receives
-  /// them when it saves. A file with the suffix `.lock` is created beside it, and stays.
+  /// them when it saves. A file with the suffix `.lock` is created beside it, and is not removed.
   ///
   /// If the file cannot be read, the jar is empty, and ``problem`` is the error. A file with other contents is renamed,
   /// with the suffix `.broken`, at the first change.
@@ -77,7 +77,7 @@ public actor CookieJar {
     return shelf.withTable { $0.select(for: url, .same, now: now) }
   }
 
-  /// The cookies that a request to a variable would send, in order.
+  /// The cookies that a request to a target in a variable would send, in order.
   ///
   /// - Parameter target: A complete URL, as a `URL` or a `String`.
   /// - Returns: The cookies; none for a URL other than http or https.
@@ -168,8 +168,8 @@ public actor CookieJar {
 
   /// Saves pending changes, and loads the changes of other processes.
   ///
-  /// Own changes are saved automatically: call this method to retry after a failure, or to load the changes of other
-  /// processes. A jar without a file does nothing.
+  /// The jar's own changes are saved automatically: call this method to retry after a failure, or to load the changes
+  /// of other processes. A jar without a file does nothing.
   ///
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/fileFailed``, for example if another process holds the file's
   ///   lock for more than two seconds. Unsaved changes stay in memory, and are saved with the next change.
@@ -178,7 +178,7 @@ public actor CookieJar {
   /// The error of the last attempt to read or save the file; `nil` after a success.
   public var problem: HTTPError? { shelf.lastProblem }
 
-  /// Changes the cookies, and saves them; ``problem`` tells whether that failed.
+  /// Changes the cookies, and saves them; ``problem`` reports whether that failed.
   private func change<Result: Sendable>(_ body: @Sendable (inout CookieTable) -> Result) async -> Result {
     let result = shelf.withTable(body)
     try? await shelf.save(isAsked: false)

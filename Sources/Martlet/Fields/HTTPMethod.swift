@@ -8,12 +8,12 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   /// The method as it is written in the request line.
   public let rawValue: String
 
-  /// Makes a method from its exact spelling.
+  /// Creates a method from its exact spelling.
   public init(rawValue: String) {
     self.rawValue = rawValue
   }
 
-  /// Makes a method from its exact spelling.
+  /// Creates a method from its exact spelling.
   public init(_ rawValue: String) {
     self.rawValue = rawValue
   }
@@ -70,7 +70,7 @@ extension HTTPMethod {
 }
 
 extension HTTPMethod: ExpressibleByStringLiteral {
-  /// Makes a method from a literal in its exact spelling.
+  /// Creates a method from a literal in its exact spelling.
   public init(stringLiteral value: String) {
     self.init(rawValue: value)
   }

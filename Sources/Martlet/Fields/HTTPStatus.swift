@@ -5,12 +5,12 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
   /// The code as a number.
   public let rawValue: Int
 
-  /// Makes a status from its code, which is not checked.
+  /// Creates a status from its code, which is not checked.
   public init(rawValue: Int) {
     self.rawValue = rawValue
   }
 
-  /// Makes a status from its code, which is not checked.
+  /// Creates a status from its code, which is not checked.
   public init(_ rawValue: Int) {
     self.rawValue = rawValue
   }
@@ -44,7 +44,7 @@ extension HTTPStatus: Comparable {
 }
 
 extension HTTPStatus: ExpressibleByIntegerLiteral {
-  /// Makes a status from a literal code, which is not checked.
+  /// Creates a status from a literal code, which is not checked.
   public init(integerLiteral value: Int) {
     self.init(rawValue: value)
   }

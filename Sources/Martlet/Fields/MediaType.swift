@@ -10,7 +10,7 @@ public struct MediaType: Sendable, Hashable {
     /// The name, in lower case.
     public let name: String
 
-    /// The value, without quotes and escapes.
+    /// The value, without quotes or escapes.
     public let value: String
 
     /// Creates a parameter; the name is lowercased, and neither is checked.

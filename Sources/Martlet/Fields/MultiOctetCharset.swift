@@ -3,7 +3,7 @@
 #endif
 import MartletBase
 
-/// Encodings whose characters take different numbers of octets.
+/// Encodings whose characters occupy different numbers of octets.
 ///
 /// Foundation decodes them if the program has it; otherwise `iconv` of the C library does, which may lack some.
 enum MultiOctetCharset: String {
@@ -144,7 +144,7 @@ enum MultiOctetCharset: String {
 
   /// Converts EUC-JP to Shift_JIS, because Foundation on Linux cannot decode EUC-JP.
   ///
-  /// Both encode the 94 by 94 table of JIS X 0208. JIS X 0212, which takes three octets in EUC-JP, has no place in
+  /// Both encode the 94 by 94 table of JIS X 0208. JIS X 0212, which occupies three octets in EUC-JP, has no place in
   /// Shift_JIS.
   private static func shiftJIS(fromEUC body: Data) -> Data? {
     var result = Data(capacity: body.count)

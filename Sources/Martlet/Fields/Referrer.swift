@@ -23,7 +23,7 @@ enum Referrer {
     if modest != value { headers[wire: "Referer"] = modest }
   }
 
-  /// The value to send, without userinfo and fragment; `nil` for an https value to an http target.
+  /// The value to send, without userinfo or fragment; `nil` for an https value to an http target.
   static func sendable(_ value: String, to target: AbsoluteURL) throws(InvalidInput) -> String? {
     let value = FieldSyntax.trimmed(value)
     let parts = URLParts(WireText.octets(value)[...])

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Encodings in which each character takes one octet.
+/// Encodings in which each character occupies one octet.
 enum SingleOctetCharset {
   /// Decodes octets; returns `nil` if one of them has no meaning, or for an unknown name.
   static func decode(_ octets: Data, _ name: String) -> String? {

@@ -12,7 +12,7 @@ struct AddressPolicy: Sendable, Hashable {
         exceptions.append(network)
       } else if problem == nil {
         problem = InvalidInput(
-          "publicAddressesOnly has the exception \"\(InvalidInput.printable(text))\": not an IP address or network")
+          "publicAddressesOnly lists the exception \"\(InvalidInput.printable(text))\": not an IP address or network")
       }
     }
   }

@@ -16,7 +16,7 @@ extension RequestGuard {
     ///
     /// The file is read once, when the client is created. A new or changed host is saved before its response is
     /// delivered. A process receives the hosts of others when it saves. Only the owner has access to the file (mode
-    /// 0600), which is replaced atomically. A file with the suffix `.lock` is created beside it, and stays.
+    /// 0600), which is replaced atomically. A file with the suffix `.lock` is created beside it, and is not removed.
     ///
     /// If the file cannot be read, its hosts are unknown: requests to http URLs throw ``HTTPError/Kind/fileFailed``,
     /// and requests to https URLs proceed. A failure to save does not fail requests.

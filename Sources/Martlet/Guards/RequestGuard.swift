@@ -30,9 +30,9 @@ public struct RequestGuard: Sendable {
   ///
   /// A host's `Strict-Transport-Security` field applies for at most ten years. It counts only over https, not for IP
   /// addresses, and not with ``TLSSettings/insecureTrustAnything``. An http URL of a known HSTS host is changed to
-  /// https before cookies and credentials are chosen: port 80 becomes 443, any other port stays. The response shows the
-  /// change in ``HTTPResponse/finalRequest``, a handle as ``RequestEvent/upgraded(host:)``. Up to 1,000 hosts are
-  /// stored; then the least recently updated one is removed.
+  /// https before cookies and credentials are chosen: port 80 becomes 443, and any other port is kept.
+  /// ``HTTPResponse/finalRequest`` and the event ``RequestEvent/upgraded(host:)`` show the change. Up to 1,000 hosts
+  /// are stored; beyond that, the least recently updated one is removed.
   ///
   /// - Parameter store: The storage for known HSTS hosts.
   /// - Returns: The guard.

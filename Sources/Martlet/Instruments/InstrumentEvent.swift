@@ -131,7 +131,7 @@ public struct InstrumentEvent: Sendable {
 }
 
 extension InstrumentEvent {
-  /// The attributes of the event, by OpenTelemetry's semantic conventions for HTTP clients.
+  /// The event's attributes, according to OpenTelemetry's semantic conventions for HTTP clients.
   ///
   /// | Event | Attributes |
   /// |---|---|

@@ -87,7 +87,7 @@ enum JSONNode: JSONTree {
   case array([JSONNode])
   case object([(name: String, value: JSONNode)])
 
-  /// Makes the name that a key strategy gives a member, from the path of the object and the name in the text.
+  /// Creates the name that a key strategy gives a member, from the path of the object and the name in the text.
   typealias Conversion = (_ path: [any CodingKey], _ name: String) -> String
 
   enum Key: CodingKey {

@@ -2,8 +2,9 @@ import MartletBase
 
 /// The positions of the values in a text that `JSONDecoder` has scanned and found to be well-formed.
 ///
-/// One scan notes where each array and object ends. The parts of one of them are listed once a path leads through it,
-/// which skips the arrays and objects in it. So the time is linear for any number of paths, and other parts cost little.
+/// One scan records where each array and object ends. The parts of one of them are listed once a path leads through it,
+/// which skips the arrays and objects in it. So the time is linear for any number of paths, and other parts cost
+/// little.
 struct JSONIndex {
   /// The places of the parts of an array or an object.
   private enum Parts {
@@ -44,7 +45,7 @@ struct JSONIndex {
     }
   }
 
-  /// The text in UTF-8 without a byte order mark; `JSONDecoder` takes UTF-16 and UTF-32 as well.
+  /// The text in UTF-8 without a byte order mark; `JSONDecoder` accepts UTF-16 and UTF-32 as well.
   static func utf8(_ data: Data) -> [UInt8] {
     let start = Array(data.prefix(4))
     guard start.count == 4 else { return Array(data) }

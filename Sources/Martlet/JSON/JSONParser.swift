@@ -41,8 +41,8 @@ extension JSONValue {
 
 /// Parses a JSON text of any shape (RFC 8259) in linear time.
 ///
-/// `JSONDecoder` requires trying one type after the other, and creates an error with the whole path for each type that
-/// does not fit: a text of a few kilobytes can take minutes.
+/// `JSONDecoder` requires trying the types in turn, and creates an error with the whole path for each type that does
+/// not fit: a text of a few kilobytes can take minutes.
 struct JSONParser {
   typealias Problem = JSONValue.SyntaxError
 

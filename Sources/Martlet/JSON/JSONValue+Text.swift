@@ -1,7 +1,7 @@
 import MartletBase
 
 extension JSONValue: CustomStringConvertible {
-  /// The value as JSON text in one line (RFC 8259), with the members of objects sorted by name.
+  /// The value as JSON text on one line (RFC 8259), with the members of objects sorted by name.
   ///
   /// It contains all values unmasked, so do not log secrets with it. A number that is not finite is written as `null`,
   /// because JSON lacks such numbers.

@@ -190,32 +190,32 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral
 {
-  /// Makes a Boolean value.
+  /// Creates a Boolean value.
   ///
   /// - Parameter value: The value.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-  /// Makes an integer.
+  /// Creates an integer.
   ///
   /// - Parameter value: The value.
   public init(integerLiteral value: Int) { self = .integer(value) }
 
-  /// Makes a number.
+  /// Creates a number.
   ///
   /// - Parameter value: The value.
   public init(floatLiteral value: Double) { self = .number(value) }
 
-  /// Makes a string.
+  /// Creates a string.
   ///
   /// - Parameter value: The value.
   public init(stringLiteral value: String) { self = .string(value) }
 
-  /// Makes an array.
+  /// Creates an array.
   ///
   /// - Parameter elements: The elements.
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-  /// Makes an object; if several members have the same name, the last one is used.
+  /// Creates an object; if several members have the same name, the last one is used.
   ///
   /// - Parameter elements: The members.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {

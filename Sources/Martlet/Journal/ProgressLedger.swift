@@ -63,7 +63,7 @@ struct ProgressLedger: Sendable {
     return deliver(now)
   }
 
-  /// The last progress to report; `nil` if the call failed and nothing has moved since the last report.
+  /// The last progress to report; `nil` if the call failed and nothing was transferred since the last report.
   mutating func last(succeeded: Bool, now: Duration) -> TransferProgress? {
     guard succeeded || isUntold, !progress.isFinished else { return nil }
     progress.isFinished = succeeded

@@ -144,7 +144,7 @@ struct AdaptiveLimit {
     let drops = window.drops < 2 ? 0 : Double(window.drops) / Double(window.drops + window.samples.count)
     if drops >= 0.1, window.isComplete {
       phase = .following
-      // A baseline that has risen until now was that of an overloaded server.
+      // A baseline that has risen by now was that of an overloaded server.
       if baseline != nil { baseline = lowest.value }
       set(exact * min(0.9, 1 - drops / 2))
       return window.clear(at: now)

@@ -1,4 +1,4 @@
-/// The limit for concurrent requests to one origin.
+/// The limit on concurrent requests to one origin.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.concurrency = .adaptive }

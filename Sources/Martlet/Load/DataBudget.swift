@@ -1,6 +1,6 @@
 public import MartletBase
 
-/// A limit for the bytes that a client transfers in a period.
+/// A limit on the bytes that a client transfers in a period.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.dataBudget = .perDay(50 << 20) }
@@ -154,7 +154,7 @@ final class DataLedger: Sendable {
   let budget: DataBudget
   /// The path of the file: JSON, replaced atomically under a lock.
   private let path: String?
-  /// Takes and writes the unsaved counts, one call after the other.
+  /// Takes and writes the unsaved counts, one call at a time.
   private let saves = SaveQueue(label: "Martlet.DataLedger")
   private let state = Locked(State())
 

@@ -28,7 +28,7 @@ struct FairQueue {
       byCaller[caller, default: FirstInFirstOut()].append(id)
     }
 
-    /// Takes the next request that still waits, and drops the ones before it.
+    /// Takes the next request that is still waiting, and drops the ones before it.
     mutating func pop(_ isWaiting: (UInt64) -> Bool) -> UInt64? {
       while let caller = turns.popFirst() {
         while let id = byCaller[caller]?.popFirst() {

@@ -6,7 +6,8 @@
 ///
 /// If no response has begun after the delay, the client sends the same request again. The first response that a retry
 /// would not repeat (no connectivity failure, timeout, 408, 425, 429, 500, 502, 503 or 504) is used, and the other
-/// exchange is cancelled. Over HTTP/1 that closes its connection. If one of the two fails, the client waits for the other.
+/// exchange is cancelled. Over HTTP/1, that closes its connection. If one of the two fails, the client waits for the
+/// other.
 ///
 /// Only idempotent methods (RFC 9110 §9.2.2) with a replayable body are hedged; an `Idempotency-Key` is not enough,
 /// because two requests with the same key are in progress at the same time. ``RequestOptions/isIdempotent`` decides

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A limit for the number of requests in a period.
+/// A limit on the number of requests in a period.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.rate = .perSecond(10, burst: 20) }

@@ -12,7 +12,7 @@ package import MartletBase
 package enum BodyMask {
   /// The bytes with secrets masked, or `nil` if they could contain secrets that are not found.
   ///
-  /// With `keepsTypes`, numbers become 0 and structures stay, so the result can be decoded like the original.
+  /// With `keepsTypes`, numbers become 0 and structures are kept, so the result can be decoded like the original.
   static func masked(
     _ data: Data, contentType: String?, _ redaction: Redaction, keepsTypes: Bool = false
   ) -> [UInt8]? {

@@ -144,9 +144,9 @@ extension HTTPClient {
   /// A request of this client as an equivalent curl command.
   ///
   /// Like ``HTTPRequest/curlCommand(redaction:base:)``, with everything that the client adds: its base URL, its header
-  /// fields, preemptive credentials of the URL or the options, and the cookies of its jar. Left out are what middleware
-  /// and authenticators add, cookies of ``CookiePolicy/only(_:)``, and the connection settings: proxies, TLS settings,
-  /// limits.
+  /// fields, preemptive credentials of the URL or the options, and the cookies of its jar. The command omits the fields
+  /// that middleware and authenticators add, cookies of ``CookiePolicy/only(_:)``, and the connection settings:
+  /// proxies, TLS settings, limits.
   ///
   /// - Parameters:
   ///   - request: The request.

@@ -6,7 +6,7 @@ extension HTTPRequest: CustomStringConvertible, CustomReflectable {
   /// The method and the URL, with query values masked.
   public var description: String { "\(InvalidInput.printable(method.rawValue)) \(Redaction.strict.url(of: self))" }
 
-  /// A mirror without header values, query values and body.
+  /// A mirror without header values, query values or body.
   public var customMirror: Mirror {
     Mirror(
       self,
@@ -50,7 +50,7 @@ extension HTTPResponse: CustomStringConvertible, CustomReflectable {
   /// The status, the number of bytes, and the request, with query values masked.
   public var description: String { "\(status), \(LogText.bytes(body.count)), of \(request)" }
 
-  /// A mirror without header values and body.
+  /// A mirror without header values or body.
   public var customMirror: Mirror {
     Mirror(
       self,
@@ -65,7 +65,7 @@ extension StreamedResponse: CustomStringConvertible, CustomReflectable {
   /// The status and the request, with query values masked.
   public var description: String { "\(status), of \(request)" }
 
-  /// A mirror without header values and body.
+  /// A mirror without header values or body.
   public var customMirror: Mirror {
     Mirror(
       self,

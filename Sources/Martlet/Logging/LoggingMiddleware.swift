@@ -7,7 +7,7 @@
 /// In `Configuration.middleware` it logs each call, in `Configuration.exchangeMiddleware` each exchange: every
 /// redirect, repetition and answer to a challenge, with the fields that other stages have added. Each line begins with
 /// the number of the call, the number of redirects before the exchange, and the number of the attempt. The mark after
-/// them tells what follows:
+/// them shows what follows:
 ///
 /// ```text
 /// 7-0-1 > POST https://api.example.com/users?token=*** (14 bytes)
@@ -30,7 +30,7 @@
 /// Text from a server cannot leave its line: control characters, escape sequences, characters that change the direction
 /// of text and octets that are not UTF-8 are shown as `\n`, `\u{1b}` or `\x80`. A `\` stands for itself.
 ///
-/// Bodies are logged as they are read: the log neither reads them itself nor keeps more than the limit of
+/// Bodies are logged as they are read: the log neither reads them itself nor keeps more than the limit in
 /// ``init(_:redaction:maximumBodyBytes:to:)``. Request bodies that are streams or files are not read for the log. No
 /// request waits for the log or fails because of it.
 public struct LoggingMiddleware: Middleware, AbortAwareMiddleware {

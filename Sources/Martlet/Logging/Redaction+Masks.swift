@@ -30,8 +30,8 @@ extension Redaction {
 
   /// Returns a body, or its beginning, with its secrets masked.
   ///
-  /// The result can be decoded like the original: masked numbers are 0, and structures stay. Bytes are returned if they
-  /// are an image, a font, audio or video, or if the redaction is ``revealingSecrets``.
+  /// The result can be decoded like the original: masked numbers are 0, and structures are kept. Bytes are returned if
+  /// they are an image, a font, audio or video, or if the redaction is ``revealingSecrets``.
   ///
   /// - Parameters:
   ///   - body: The body.

@@ -255,6 +255,6 @@ struct JSONMask {
   private static let containers = ASCIISet("{[")
   private static let numberOctets = ASCIISet("0123456789.eE+-")
   private static let wordOctets = ASCIISet("0123456789.eE+-abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ")
-  /// The white space of JSON (RFC 8259 §2).
+  /// JSON's whitespace characters (RFC 8259 §2).
   static let blanks = ASCIISet(" \t\n\r")
 }

@@ -13,7 +13,7 @@ struct MaskEdits {
   /// Replaces a range of the source.
   mutating func mask(_ range: Range<Int>, by mask: [UInt8] = Self.mask) { edits.append((range, mask)) }
 
-  /// Masks the scalars in a range, so its structure stays.
+  /// Masks the scalars in a range, but keeps its structure.
   mutating func maskScalars(in range: Range<Int>) { edits.append((range, nil)) }
 
   /// Adds a value without parts, which is masked only in a range of ``maskScalars(in:)``.

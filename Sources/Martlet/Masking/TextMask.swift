@@ -21,10 +21,10 @@ struct TextMask {
   /// The last octets that could be a name, followed only by blanks, quotes and brackets.
   private var name = 0..<0
   private var isQuoted = false
-  /// Whether the number of quotes before, in the line, is odd.
+  /// Whether an odd number of quotes precedes it on the line.
   private var isInQuotes = false
   private var isInAngles = false
-  /// The end of the text without blanks and quotes around the last URL.
+  /// The end of the text without blanks or quotes around the last URL.
   private var runEnd = 0
   private var markupEnd = 0
   /// The end of the last value whose percent-encoding was decoded.
@@ -135,7 +135,7 @@ struct TextMask {
     (name, isQuoted, index) = (end..<end, false, end)
   }
 
-  /// Masks a name that is a secret itself, and notes a telling one.
+  /// Masks a name that is a secret itself, and records a telling one.
   private mutating func endName() {
     guard !name.isEmpty else { return }
     if !redaction.revealsSecrets, SecretShapes.isToken(octets[name]) { mask(name.lowerBound, name.upperBound) }

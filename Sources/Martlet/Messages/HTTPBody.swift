@@ -10,7 +10,7 @@ public struct HTTPBody: Sendable, Hashable {
     case data(Data)
     case file(URL)
     case stream(BodySource)
-    /// Several contents, one after the other.
+    /// Several contents, in turn.
     case pieces([Content])
     /// The gzip-compressed form of another content.
     indirect case gzip(Content)
@@ -151,7 +151,7 @@ public struct HTTPBody: Sendable, Hashable {
 }
 
 enum EncodingProblem {
-  /// Describes an encoding error in one line.
+  /// Describes an encoding error on one line.
   ///
   /// The line contains the coding path, but not the value, which may be a secret.
   static func describe(_ error: any Error) -> String {

@@ -26,13 +26,13 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure.
   public var kind: Kind
 
-  /// The cause, in one line.
+  /// The cause, on one line.
   public var message: String
 
   /// The method of the request that failed.
   public var method: HTTPMethod?
 
-  /// The URL without credentials and fragment, safe to log.
+  /// The URL without credentials or fragment, safe to log.
   ///
   /// Query values and paths are masked according to the client's ``HTTPClient/Configuration/redaction``. If the error
   /// does not come from a client, all of them are masked.
@@ -45,8 +45,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// The response of a failure that has one, such as ``Kind/status``.
   ///
-  /// Its body is kept up to ``RequestOptions/maximumErrorBodyBytes``; ``HTTPResponse/isBodyTruncated`` tells whether it
-  /// was longer.
+  /// Its body is kept up to ``RequestOptions/maximumErrorBodyBytes``; ``HTTPResponse/isBodyTruncated`` reports whether
+  /// it was longer.
   public var response: HTTPResponse?
 
   /// The attempts made, including the last one.
@@ -97,7 +97,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   ///
   /// This condition is temporary.
   package var isExhaustion = false
-  /// Whether an earlier response in the same attempt asked for credentials.
+  /// Whether an earlier response in the same attempt requested credentials.
   var followsAnswer = false
   /// Whether the server has declared that it did not process the request (RFC 9113 §8.7).
   var wasRefusedUnread: Bool { mayBeStaleConnection && !mayHaveReachedServer }
@@ -110,7 +110,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - kind: The kind.
-  ///   - message: The cause, in one line.
+  ///   - message: The cause, on one line.
   ///   - phase: The phase that the exchange had reached.
   ///   - underlying: The underlying error.
   @inline(never)
@@ -166,8 +166,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// A single line with kind, method, URL, cause, phase, attempts and elapsed time.
   ///
-  /// The URL and the message are truncated after 2,000 Unicode scalars each, which an ellipsis shows.
-  /// If the request should have been retried, the line also tells why it was not.
+  /// The URL and the message are truncated after 2,000 Unicode scalars each, which an ellipsis shows. If the request
+  /// should have been retried, the line also states why it was not.
   public var description: String {
     var line = "\(kind)"
     if let method { line += ": \(InvalidInput.printable(method.rawValue))" }
@@ -220,7 +220,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// Creates the error of a failed file operation, with the system's error text.
   ///
   /// - Parameters:
-  ///   - message: The operation that failed, in one line.
+  ///   - message: The operation that failed, on one line.
   ///   - code: The system's error number (`errno`); the error is transient if no descriptor or memory was left.
   /// - Returns: The error, of kind ``HTTPError/Kind/fileFailed``.
   public static func file(_ message: String, code: Int32) -> HTTPError {

@@ -22,7 +22,7 @@ extension HTTPError {
     ///
     /// Nothing was sent.
     public static let tls = Kind("tls")
-    /// A limit of ``TimeoutPolicy`` expired; ``HTTPError/phase`` tells in which phase.
+    /// A limit of ``TimeoutPolicy`` expired; ``HTTPError/phase`` reports the phase.
     public static let timedOut = Kind("timedOut")
     /// The connection ended before the response was complete.
     public static let connectionLost = Kind("connectionLost")
@@ -38,7 +38,7 @@ extension HTTPError {
     ///
     /// Nothing was sent to it.
     public static let refusedByGuard = Kind("refusedByGuard")
-    /// A credential could not be obtained or renewed, or a server asks for a weaker scheme than before.
+    /// A credential could not be obtained or renewed, or a server requests a weaker scheme than before.
     ///
     /// A rejected credential is reported as ``status``, with the 401 response.
     public static let authenticationFailed = Kind("authenticationFailed")

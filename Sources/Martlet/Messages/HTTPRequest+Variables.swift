@@ -45,7 +45,7 @@ extension HTTPRequest {
     self.init(method, target.requestTarget, query: query, headers: headers, body: body)
   }
 
-  /// Creates a request with dictionaries.
+  /// Creates a request with query and header dictionaries.
   ///
   /// - Parameters:
   ///   - method: The method.
@@ -95,7 +95,7 @@ extension HTTPRequest {
     HTTPRequest(.get, target.requestTarget, query: query, headers: headers)
   }
 
-  /// A `GET` request with dictionaries.
+  /// A `GET` request with query and header dictionaries.
   @export(implementation)
   @_disfavoredOverload public static func get(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -131,7 +131,7 @@ extension HTTPRequest {
     HTTPRequest(.head, target.requestTarget, query: query, headers: headers)
   }
 
-  /// A `HEAD` request with dictionaries.
+  /// A `HEAD` request with query and header dictionaries.
   @export(implementation)
   @_disfavoredOverload public static func head(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -167,7 +167,7 @@ extension HTTPRequest {
     HTTPRequest(.delete, target.requestTarget, query: query, headers: headers, body: body)
   }
 
-  /// A `DELETE` request with dictionaries.
+  /// A `DELETE` request with query and header dictionaries.
   @export(implementation)
   @_disfavoredOverload public static func delete(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -203,7 +203,7 @@ extension HTTPRequest {
     HTTPRequest(.post, target.requestTarget, query: query, headers: headers, body: body)
   }
 
-  /// A `POST` request with dictionaries.
+  /// A `POST` request with query and header dictionaries.
   @export(implementation)
   @_disfavoredOverload public static func post(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -239,7 +239,7 @@ extension HTTPRequest {
     HTTPRequest(.put, target.requestTarget, query: query, headers: headers, body: body)
   }
 
-  /// A `PUT` request with dictionaries.
+  /// A `PUT` request with query and header dictionaries.
   @export(implementation)
   @_disfavoredOverload public static func put(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -275,7 +275,7 @@ extension HTTPRequest {
     HTTPRequest(.patch, target.requestTarget, query: query, headers: headers, body: body)
   }
 
-  /// A `PATCH` request with dictionaries.
+  /// A `PATCH` request with query and header dictionaries.
   @export(implementation)
   @_disfavoredOverload public static func patch(
     _ target: RequestTarget, query: some QueryConvertible = Query(),

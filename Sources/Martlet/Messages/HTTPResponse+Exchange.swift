@@ -31,10 +31,10 @@ extension HTTPResponse {
     public var duration: Duration
     /// The delay before the next attempt, or `nil` if this was the last one.
     public var delay: Duration?
-    /// Why the next attempt was not made, although the ``RetryPolicy`` asked for it; otherwise `nil`.
+    /// Why the next attempt was not made, although the ``RetryPolicy`` requested it; otherwise `nil`.
     public var retryRefusal: RetryRefusal?
 
-    /// A reason to refuse an attempt that the ``RetryPolicy`` asks for.
+    /// A reason to refuse an attempt that the ``RetryPolicy`` requests.
     @nonexhaustive public indirect enum RetryRefusal: Sendable, Hashable, CustomStringConvertible {
       /// The body can be sent only once (``HTTPBody/isReplayable``).
       case bodyNotReplayable

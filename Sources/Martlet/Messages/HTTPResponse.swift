@@ -69,7 +69,7 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.httpVersion }
   }
 
-  /// The connection of the response, or `nil` if the transport does not report it.
+  /// The response's connection, or `nil` if the transport does not report it.
   public var connection: HTTPResponse.Connection? {
     get { head.value.connection }
     _modify { yield &head.value.connection }
@@ -234,7 +234,7 @@ enum DecodingProblem {
     return try JSONDocument.decode(type, from: data, with: decoder)
   }
 
-  /// Describes a decoding error in one line.
+  /// Describes a decoding error on one line.
   ///
   /// The line contains the coding path, but no part of the document.
   static func describe(_ error: any Error, in document: Data) -> String {
@@ -259,7 +259,7 @@ enum DecodingProblem {
     }
   }
 
-  /// Tells a malformed document from one with a number that does not fit its type; Foundation does not.
+  /// Distinguishes a malformed document from one with a number that does not fit its type; Foundation does not.
   private static func malformation(of document: Data) -> String {
     func misfit(isLenient: Bool) throws(JSONParser.Problem) -> String? {
       let maximumDepth = JSONProbe.maximumDepth + JSONParser.maximumDepth

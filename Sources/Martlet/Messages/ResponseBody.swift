@@ -53,8 +53,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// The next chunk, never empty, or `nil` at the end and after an error.
     ///
-    /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` if the body has another reader, or its closure has
-    ///   returned; any error of reading the body.
+    /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` if the body has another reader, or its closure
+    ///   has returned; any error from reading the body.
     public mutating func next() async throws -> Data? {
       // The error or the cancellation of a second reader does not end the exchange, which belongs to the first one.
       var reading: BodyReader?
@@ -119,7 +119,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     try await whole(upTo: limit, endsWithTask: true)
   }
 
-  /// Reads the body to its end; the cancellation of the task ends its exchange only if the caller asks for that.
+  /// Reads the body to its end; the cancellation of the task ends its exchange only if the caller requests that.
   @inline(__always)
   func whole(upTo limit: Int, endsWithTask: Bool = false) async throws -> Data {
     guard announced <= limit, case (let data, true) = try await read(upTo: limit, endsWithTask: endsWithTask) else {

@@ -46,7 +46,7 @@ public struct RetryPolicy: Sendable {
 
   /// The maximum `Retry-After` to wait for; 60 seconds by default.
   ///
-  /// If a server asks for a longer wait, there is no retry, and the response is delivered.
+  /// If a server requests a longer wait, there is no retry, and the response is delivered.
   public var maximumRetryAfter = Duration.seconds(60)
 
   /// Never retries.
@@ -182,7 +182,7 @@ extension RetryPolicy {
     let maximum = maximumRetryAfter
     return .init(
       "retryAfterTooLong",
-      "the server asked for a delay of \(asked.shown); the policy waits at most \(maximum.shown)",
+      "the server requested a delay of \(asked.shown); the policy waits at most \(maximum.shown)",
       "RFC 9110 §10.2.3")
   }
 }

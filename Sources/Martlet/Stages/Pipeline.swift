@@ -35,7 +35,7 @@ enum Pipeline {
     _ settings: ClientSettings, _ features: ClientSettings.Features, hasCredential: Bool = false, _ delivery: Delivery
   ) -> [any Stage] {
     let (configuration, guards, cache) = (settings.configuration, settings.guards, settings.cache)
-    // With its type, because the compiler would need too long to find it.
+    // Declared with its type, because the compiler would need too long to infer it.
     let stages: [[any Stage]] = [
       // 1 your middleware, once per call
       configuration.middleware.map(MiddlewareStage.init),

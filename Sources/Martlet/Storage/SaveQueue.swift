@@ -1,7 +1,7 @@
 import MartletBase
 import Dispatch
 
-/// Saves to a file, one save after the other: taking the changes, merging and applying them is one step.
+/// Saves to a file, one save at a time: taking the changes, merging and applying them is one step.
 ///
 /// Calls that waited during a failed save share its failure, instead of waiting for another save.
 final class SaveQueue: Sendable {

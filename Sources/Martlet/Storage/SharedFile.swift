@@ -55,7 +55,7 @@ package enum SharedFile {
 
   /// Reads a file by a path that a file contains, relative to a folder.
   ///
-  /// Follows no symbolic links below the folder, so a file of another person cannot name any file.
+  /// Follows no symbolic links below the folder, so another user's file cannot name an arbitrary file.
   package static func contents(of path: String, inFolder folder: String, limit: Int) throws(Problem) -> Data {
     guard let segments = segments(of: path) else { throw .outside }
     guard var file = OpenFile.at("\(folder)/.", O_RDONLY | O_DIRECTORY) else { throw .unreadable }

@@ -17,10 +17,10 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     Printable.text(text, limit: limit)
   }
 
-  /// Describes white space at an edge of a text that is otherwise legal.
+  /// Describes whitespace at an edge of a text that is otherwise legal.
   ///
   /// For error messages, such as `begins with a blank (0x20): trim it`. `nil` if the text is also illegal without the
-  /// white space.
+  /// whitespace.
   static func edge(of text: String, isLegal: (Substring.UTF8View) -> Bool) -> String? {
     let octets = text.utf8
     guard let start = octets.firstIndex(where: { whiteSpace($0) == nil }),

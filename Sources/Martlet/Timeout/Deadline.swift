@@ -12,10 +12,10 @@ import MartletBase
 /// }
 /// ```
 ///
-/// A request that begins before the deadline fails with ``HTTPError/Kind/timedOut`` when it passes, whatever the request
-/// is doing: waiting in a queue or for a credential, pausing before a retry, following redirects, reading the body of a
-/// streamed response. A request that begins later fails before anything is sent. ``HTTPError/deadline`` tells whose
-/// deadline it was. The deadline shortens the limits of ``TimeoutPolicy`` and never extends them. A retry whose delay
+/// A request that begins before the deadline fails with ``HTTPError/Kind/timedOut`` when it passes, whatever the
+/// request is doing: waiting in a queue or for a credential, pausing before a retry, following redirects, reading the
+/// body of a streamed response. A request that begins later fails before anything is sent. ``HTTPError/deadline`` names
+/// the deadline. The deadline shortens the limits of ``TimeoutPolicy`` and never extends them. A retry whose delay
 /// would last until the deadline is not made.
 ///
 /// Work that several requests share, such as renewing a token or revalidating a stored response, and the deliveries of
@@ -57,10 +57,10 @@ public struct Deadline: Sendable, CustomStringConvertible {
   /// Whether the deadline has passed.
   public var hasPassed: Bool { remaining == .zero }
 
-  /// Creates a deadline from now on.
+  /// Creates a deadline at a time limit from now.
   ///
   /// - Parameters:
-  ///   - limit: The time until the deadline, at most a year. With zero or less it has passed already.
+  ///   - limit: The time until the deadline, at most a year. With zero or less it has already passed.
   ///   - name: The name of the work, for errors.
   ///   - clock: The clock that it is measured with: the clock of the clients in use, if they have their own.
   public init(_ limit: Duration, name: String? = nil, clock: any Clock<Duration> = ContinuousClock()) {
@@ -76,9 +76,9 @@ public struct Deadline: Sendable, CustomStringConvertible {
 
 /// Runs a closure whose requests must all end within a time limit.
 ///
-/// ``Deadline`` describes the effect. A nested deadline can only shorten the time: if less is left of the outer one, the
-/// outer one remains in force, under its own name. The closure itself is not ended: ``Deadline/current`` tells how much
-/// time is left.
+/// ``Deadline`` describes the effect. A nested deadline can only shorten the time: if the outer one has less time left,
+/// it remains in force, under its own name. The closure itself is not ended: ``Deadline/current`` reports how much time
+/// is left.
 ///
 /// - Parameters:
 ///   - limit: The time until the deadline, at most a year. With zero or less, every request fails at once.
@@ -97,8 +97,8 @@ public nonisolated(nonsending) func withDeadline<R>(
 /// Runs a closure whose requests must all end by a deadline.
 ///
 /// - Parameters:
-///   - deadline: The deadline, such as one that a request to a server came with
-///     (``Deadline/Header/deadline(in:name:now:clock:)``). With `nil` the closure runs as it is.
+///   - deadline: The deadline, such as that of an incoming request (``Deadline/Header/deadline(in:name:now:clock:)``).
+///     With `nil`, the closure runs without a new deadline.
 ///   - work: The work.
 /// - Returns: The result of the closure.
 /// - Throws: The error thrown by the closure.

@@ -100,7 +100,7 @@ extension AbsoluteURL {
     return "\(path)?\(query)"
   }
 
-  /// The URL without userinfo and fragment, as servers and caches know it.
+  /// The URL without userinfo or fragment, as servers and caches know it.
   package var requestString: String {
     guard let fragment else { return string }
     return String(string.dropLast(fragment.utf8.count + 1))

@@ -162,7 +162,7 @@ extension RequestTarget.StringInterpolation {
     if place == .path { spots.append(start...text.utf8.count) }
   }
 
-  /// Whether a value begins with a scheme and `//`, after optional white space.
+  /// Whether a value begins with a scheme and `//`, after optional whitespace.
   ///
   /// As a path segment, this value would be sent to the wrong server.
   private static func isURL(_ value: String) -> Bool {

@@ -51,7 +51,7 @@ extension RequestTarget {
 }
 
 extension AbsoluteURL {
-  /// Appends the path and query of a relative reference, and takes its fragment.
+  /// Appends the path and query of a relative reference, and uses its fragment.
   fileprivate func appending(_ parts: URLParts, adding items: Query) throws(InvalidInput) -> AbsoluteURL {
     var path = path
     if !parts.path.isEmpty {

@@ -70,7 +70,7 @@ public struct RequestTarget: Sendable, Hashable {
   /// Creates a target from a string, such as a URL typed on a command line.
   ///
   /// Nothing in the string is escaped like a value. A literal passed here is a target literal and not a `String`, so
-  /// values interpolated into it are escaped as usual. ``init(text:)`` takes such a literal without escaping.
+  /// values interpolated into it are escaped as usual. ``init(text:)`` accepts such a literal without escaping.
   ///
   /// - Parameter text: A URL, or a reference that is joined to the base URL.
   @_disfavoredOverload public init(_ text: String) {

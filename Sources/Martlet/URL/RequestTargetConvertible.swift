@@ -12,8 +12,8 @@ public import MartletBase
 /// so build it from trusted parts. An invalid value throws ``HTTPError/Kind/invalidRequest`` before anything is sent.
 ///
 /// A literal is always a ``RequestTarget``, and the values interpolated into it are escaped. To make an enum of routes
-/// a target, let it conform. Functions that pass on a target should take a ``RequestTarget``. With a parameter of this
-/// protocol, a literal would be a `String`, and nothing in it would be escaped.
+/// a target, let it conform. Functions that pass on a target should accept a ``RequestTarget``. With a parameter of
+/// this protocol, a literal would be a `String`, and nothing in it would be escaped.
 public protocol RequestTargetConvertible {
   /// The target.
   var requestTarget: RequestTarget { get }

@@ -32,7 +32,7 @@ public struct OpenFile<Errors: FileErrors>: Sendable {
     return named.inode == facts.inode
   }
 
-  /// Takes the system's lock of the file, which its process holds until it releases the lock or ends.
+  /// Acquires the system's lock on the file, which its process holds until it releases the lock or ends.
   ///
   /// Waits at most `patience` milliseconds. Returns 0, `EWOULDBLOCK` if another process still has the lock, or another
   /// error number.

@@ -9,12 +9,12 @@ public final class Broadcast<Element: Sendable>: Sendable {
 
   @usableFromInline let state: Locked<State>
 
-  /// With `isOver`, streams have only their first elements.
+  /// With `isOver`, each new stream ends after its initial elements.
   @inlinable public init(isOver: Bool = false) { state = Locked(State(isOver: isOver)) }
 
   @inlinable public var isWatched: Bool { state.withLock { !$0.streams.isEmpty } }
 
-  /// Creates a stream of the elements from now on, after `first`.
+  /// Creates a stream of the later elements, which begins with `first`.
   @inlinable public func stream(
     _ policy: AsyncStream<Element>.Continuation.BufferingPolicy, first: [Element] = []
   ) -> AsyncStream<Element> {

@@ -20,8 +20,8 @@ import MartletHAR
 /// not text is recorded unchanged, and so is a compressed response with decompression off; check what you commit. Text
 /// in which secrets could not be masked, such as HTML with telling names, is not recorded.
 ///
-/// A cassette cannot distinguish requests that differ only in a secret, so send them one after the other. A body is
-/// recorded when it has been read to its end, and stays in memory until then.
+/// A cassette cannot distinguish requests that differ only in a secret, so send them in turn. A body is recorded when
+/// it has been read to its end, and stays in memory until then.
 ///
 /// A response body of more than 64 KiB is stored in a separate file, in a folder beside the cassette. Clients may share
 /// a cassette. The cassettes of a process may record in one file, and so may processes with ``Mode/recordMissing``:

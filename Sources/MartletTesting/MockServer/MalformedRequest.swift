@@ -7,7 +7,7 @@ public import Foundation
 public struct MalformedRequest: Sendable {
   /// The reason for the rejection.
   public let reason: String
-  /// The received bytes that were not consumed yet, up to 1 MiB.
+  /// The received bytes that have not been consumed yet, up to 1 MiB.
   public let rawBytes: Data
   /// The index of the connection, from 0 in the order in which connections are accepted.
   public let connection: Int

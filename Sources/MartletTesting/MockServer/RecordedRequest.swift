@@ -48,7 +48,7 @@ public struct RecordedRequest: Sendable {
   /// Whether the whole body has arrived.
   public internal(set) var isComplete = false
 
-  /// The target up to `?`, without scheme and authority.
+  /// The target up to `?`, without scheme or authority.
   public var path: String { String(originForm.prefix { $0 != "?" }) }
 
   /// The target after the first `?`, still percent-encoded, or `nil` without one.

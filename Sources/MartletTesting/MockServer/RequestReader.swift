@@ -2,7 +2,7 @@ import Foundation
 
 /// Splits the bytes of one connection into heads and bodies.
 ///
-/// A value without a socket: ``append(_:)`` takes bytes; heads and body chunks come out.
+/// A value without a socket: ``append(_:)`` accepts bytes; it returns heads and body chunks.
 struct RequestReader {
   /// The maximum size of a head.
   static let maximumHeadBytes = 1 << 20

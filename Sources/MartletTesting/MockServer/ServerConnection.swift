@@ -148,7 +148,7 @@ extension ServerConnection {
     advance(now: now)
   }
 
-  /// Takes the response of a task, if its request still waits for it.
+  /// Takes a task's response, if its request is still waiting for it.
   func deliver(_ response: MockResponse, for request: Int, now: ContinuousClock.Instant) {
     guard !isClosed, exchange?.index == request, exchange?.response == nil else { return }
     task = nil

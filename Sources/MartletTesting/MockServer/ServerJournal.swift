@@ -42,7 +42,7 @@ struct ServerJournal {
     requests[index - forgotten] = request
   }
 
-  /// Notes that a request got its response or was abandoned.
+  /// Records that a request got its response or was abandoned.
   mutating func ended() { concurrentRequests -= 1 }
 
   mutating func received(_ count: Int) { bodyBytes += count }

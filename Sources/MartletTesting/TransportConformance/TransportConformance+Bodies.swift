@@ -36,7 +36,7 @@ extension TransportConformance {
       let response = try await bench.answer(.steps([.message(message)]))
       try bench.expect("the body", response.body, is: Bench.megabyte)
     },
-    Case("expects no body after HEAD, whatever the length says") { bench in
+    Case("expects no body after HEAD, regardless of the length") { bench in
       let server = try MockServer(script: [
         .raw(Bench.ok + "Content-Length: 1000\r\n\r\n", thenClose: false), .ok("next"),
       ])
@@ -49,7 +49,7 @@ extension TransportConformance {
     Case("expects no body after 204") { bench in
       try await expectNoBody(bench, after: "HTTP/1.1 204 No Content\r\n\r\n", status: 204)
     },
-    Case("expects no body after 304, whatever the length says") { bench in
+    Case("expects no body after 304, regardless of the length") { bench in
       try await expectNoBody(bench, after: "HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n", status: 304)
     },
     .reads(

@@ -91,7 +91,7 @@ extension TransportConformance {
 
   private static func body(_ number: Int) -> String { String(repeating: "\(number) ", count: 500 * number + 1) }
 
-  /// Ends a connection after a POST, which follows one served request.
+  /// Expects a single POST if the connection ends after it; one request has been served there before.
   private static func expectOnePost(_ bench: ConformanceBench, body: HTTPBody?) async throws {
     let server = try MockServer(connectionScripts: [[.ok("first"), .steps([.cut])], [.ok("sent twice")]])
     _ = try await bench.send(.get(RequestTarget(server.url)))

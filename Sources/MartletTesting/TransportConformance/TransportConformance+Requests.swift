@@ -117,7 +117,7 @@ extension TransportConformance {
     let response = try await bench.send(.post(RequestTarget(server.url), body: body))
     let arrived = server.requests.first
     try bench.expect("the body that arrived", arrived?.body, is: Bench.megabyte)
-    try bench.expect("the body that came back", response.body, is: Bench.megabyte)
+    try bench.expect("the returned body", response.body, is: Bench.megabyte)
     try bench.expect("Content-Length", arrived?.headers(named: "Content-Length"), is: ["\(Bench.megabyte.count)"])
     try bench.expect("Transfer-Encoding", arrived?.header("Transfer-Encoding"), is: nil)
   }

@@ -28,7 +28,7 @@
     // MARK: A real proxy
 
     @Test(.needs(.tinyproxy, .openssl, .nginx), arguments: Lane.engines)
-    func `asks for proxy credentials once and sends them only to the proxy`(lane: Lane) async throws {
+    func `requests proxy credentials once and sends them only to the proxy`(lane: Lane) async throws {
       let proxy = try await ProxyProgram.http(user: "ada", password: "secret")
       let address = "http://127.0.0.1:\(proxy.port)"
       let authority = try await CertificateAuthority()
@@ -163,7 +163,7 @@
     // MARK: Concurrent requests
 
     @Test(arguments: Lane.engines, ["http", "https"])
-    func `20 concurrent requests ask for credentials once`(lane: Lane, scheme: String) async throws {
+    func `20 concurrent requests obtain credentials once`(lane: Lane, scheme: String) async throws {
       let proxy = try Self.proxy()
       let questions = Shared(0)
       let client = lane.client {
@@ -192,7 +192,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `cancelling the request that asked for credentials does not affect waiting requests`(lane: Lane) async throws {
+    func `cancelling the request that obtains credentials does not affect waiting requests`(lane: Lane) async throws {
       let proxy = try Self.proxy()
       let question = Gate()
       let client = lane.client {

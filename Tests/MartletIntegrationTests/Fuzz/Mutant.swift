@@ -23,7 +23,7 @@
     /// The original response if nothing was damaged.
     let whole: RecordedResponse?
 
-    /// Takes one or two recorded responses and damages them in one to four ways.
+    /// Damages one or two recorded responses in one to four ways.
     init(seed: UInt64, number: Int) {
       var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0xA24B_AED4_963E_E407)
       let (sample, other) = (Self.sample(&generator), Self.sample(&generator))

@@ -94,7 +94,7 @@
 
     /// Sends requests, 32 at a time.
     ///
-    /// - Returns: The requests that went wrong.
+    /// - Returns: The requests that failed unexpectedly.
     static func run(_ numbers: Range<Int>, _ client: HTTPClient, _ port: Int) async -> [String] {
       await withTaskGroup(of: [String].self) { group in
         for worker in 0..<32 {

@@ -19,7 +19,7 @@
         ssl_certificate_key \(identity.key.path);
         location / { root www; add_header X-Connection $connection; }
         """)
-      // A sparse file takes no disk space.
+      // A sparse file occupies no disk space.
       let file = try FileHandle(forWritingTo: URL(filePath: nginx.path("www/large")))
       try file.truncate(atOffset: 96 << 20)
       try file.close()

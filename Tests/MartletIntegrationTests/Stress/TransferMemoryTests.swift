@@ -8,7 +8,7 @@
   @Suite(.stressOnly, .ownThreads, .needs(.proc), .hangLimit) struct TransferMemoryTests {
     private static var megabytes: Int { Figures.setting("MARTLET_TRANSFER_MEGABYTES") ?? (isSanitized ? 64 : 1024) }
 
-    /// Creates a file of zeros that takes no disk space.
+    /// Creates a file of zeros that occupies no disk space.
     private static func makeSparse(_ path: String) throws {
       #expect(FileManager.default.createFile(atPath: path, contents: nil))
       let handle = try FileHandle(forWritingTo: URL(filePath: path))

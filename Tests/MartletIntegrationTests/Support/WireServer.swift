@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// A server, with or without TLS, that sends more or less than it should if the path says so.
+/// A server, with or without TLS, that sends more or less than it should if the path requests it.
 ///
 /// The response to `/STATUS/AFTER/PAUSE/NUMBER` has that status and repeats the number in a field and in any body.
 /// After a pause in milliseconds, the server sends what ``After`` specifies.

@@ -8,7 +8,7 @@
 
   /// Certificate files in a separate process that has no descriptors left.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct TLSFileTests {
-    /// Takes all descriptors that the process may open, up to a limit above those in use: a child process inherits
+    /// Opens all descriptors that the process may open, up to a limit above those in use: a child process inherits
     /// others.
     static func takeDescriptors() throws -> [Int32] {
       let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { rlim_t($0) }

@@ -91,7 +91,7 @@ import Testing
     #expect(try request("http://a.test", #"\@a=1"#).content == .json([.init(name: "@a", value: .text("1"))]))
   }
 
-  @Test func `takes a hyphen, a number and an attached option name as a value`() throws {
+  @Test func `accepts a hyphen, a number and an attached option name as a value`() throws {
     #expect(try request("http://a.test", "-o", "-").output == "-")
     #expect(try request("http://a.test", "--output=-v").output == "-v")
     #expect(try request("http://a.test", "--body", "-v").content == .text("-v"))

@@ -52,7 +52,7 @@ import Testing
     #expect(try request(["a.test", "--http2"]).connecting.version == .http2)
   }
 
-  @Test func `-b takes cookies and cookie files`() throws {
+  @Test func `-b accepts cookies and cookie files`() throws {
     let identity = try request([
       "a.test", "-b", "a=1; b=2;", "--cookie=c=3", "-bd.txt", "-b", "", "--cookies-txt", "e.txt", "-c", "f.txt",
     ]).identity

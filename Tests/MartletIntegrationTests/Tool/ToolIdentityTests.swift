@@ -57,7 +57,7 @@
 
       #expect(result.status == 3, "\(result.errors)")
       #expect(
-        result.errors.hasPrefix("martlet: authenticationFailed: the server asks for a password"), "\(result.errors)")
+        result.errors.hasPrefix("martlet: authenticationFailed: the server requires a password"), "\(result.errors)")
       #expect(server.requests.count == 1)
     }
 

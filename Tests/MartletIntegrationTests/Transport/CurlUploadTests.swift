@@ -214,7 +214,7 @@
         await sent.wait { $0 > before }
         // Meanwhile, the loop finds that there are no more bytes.
         for _ in 0..<3 { _ = try await client.get(RequestTarget(other.url)) }
-        // Nothing moves for longer than the idle limit.
+        // Nothing is transferred for longer than the idle limit.
         clock.advance(by: .seconds(700))
         try await Task.sleep(for: .milliseconds(20))
       }

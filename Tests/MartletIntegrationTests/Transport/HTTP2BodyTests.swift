@@ -94,7 +94,7 @@
             server.target(number, steps), body: .stream(pieces),
             options: .onProgress { progress in sent.withLock { $0 = progress.sent } })
         }
-        // Waits until nothing moves any more.
+        // Waits until nothing is transferred any longer.
         var before: Int64 = -1
         #expect(
           await becomes(every: .milliseconds(50)) {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension CallerNumberTests {
-  /// Returns the variables and functions that take a number.
+  /// Returns the variables and functions that accept a number.
   static func names(of page: String) -> Set<String> {
     var names: Set<String> = []
     for line in page.split(separator: "\n") {

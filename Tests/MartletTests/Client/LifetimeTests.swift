@@ -147,7 +147,7 @@ import Testing
     #expect(scope.count == 0)
   }
 
-  @Test func `withRequestScope cancels requests that still run when it returns`() async throws {
+  @Test func `withRequestScope cancels requests that are still running when it returns`() async throws {
     let client = Self.hanging()
 
     let handle = await withRequestScope(client: client) { $0.start(.get("/")) }

@@ -51,7 +51,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  /// Returns its own response while a task still waits for the result of `next`.
+  /// Returns its own response while a task is still waiting for the result of `next`.
   private final class Leaving: Middleware {
     let gate: Gate
     let left = Locked<Task<StreamedResponse, any Error>?>(nil)

@@ -37,7 +37,7 @@ import Testing
   @Test(arguments: [
     "", ";", "=", " = ", "; a=b", "=; Secure", "a=b\u{0}", "a\u{1}=b", "a=b; Path=/\u{7F}", "a=b\r\n; x", "a=\u{1B}[2J",
     "a=b; x=\u{8}",
-  ]) func `rejects lines without name and value or with control characters`(line: String) {
+  ]) func `rejects lines without a name or value, or with control characters`(line: String) {
     #expect(parse(line) == nil)
   }
 

@@ -70,7 +70,7 @@ import Testing
     (" Bearer\nt", "the value of the header 'Authorization' contains the illegal octet 0xa"),
     ("\n", "the value of the header 'Authorization' contains the illegal octet 0xa"),
     (" Bearer t ", nil),
-  ]) func `the error names white space that must be trimmed`(value: String, problem: String?) {
+  ]) func `the error names whitespace that must be trimmed`(value: String, problem: String?) {
     #expect(Self.problem(["Authorization": value]) == problem)
   }
 

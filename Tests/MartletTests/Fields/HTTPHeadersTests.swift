@@ -118,7 +118,7 @@ import Testing
     #expect(headers.values(of: "x") == members)
   }
 
-  @Test func `combines the lists of all fields of the name`() {
+  @Test func `combines the lists of all fields with the name`() {
     let headers: HTTPHeaders = ["Vary": "a, b", "X": "no", "vary": "", "VARY": #"c,"open"#, "Vary": "d"]
 
     #expect(headers.values(of: "vary") == ["a", "b", "c", #""open"#, "d"])

@@ -40,7 +40,7 @@ import Testing
     "text/html, text/plain", ";text/html", "; text/html", "é/x", "text/é", "text/html\r\n", "text\0/html", "\"a\"/b",
     "charset=utf-8; text/html",
   ])
-  func `is nil without a type and a subtype`(text: String) {
+  func `is nil without a type or a subtype`(text: String) {
     #expect(MediaType(text) == nil)
   }
 

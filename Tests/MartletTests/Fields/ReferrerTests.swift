@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// `Referer` is sent only if the caller sets it, without userinfo and fragment.
+/// `Referer` is sent only if the caller sets it, without userinfo or fragment.
 @Suite(.hangLimit) struct ReferrerTests {
   @Test func `is not sent by default`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .redirect(to: "http://b.test/"), .text("x")])
@@ -24,7 +24,7 @@ import Testing
       ("/relative#\u{301}secret", "/relative"), ("//a.test/x", "//a.test/x"),
       ("about:blank", "about:blank"), ("android-app://com.example/", "android-app://com.example/"), ("", ""),
       ("#f", nil),
-    ] as [(String, String?)]) func `is sent without userinfo and fragment`(value: String, sent: String?) async throws
+    ] as [(String, String?)]) func `is sent without userinfo or fragment`(value: String, sent: String?) async throws
   {
     let transport = StubTransport { _ in .text("x") }
 

@@ -103,7 +103,7 @@ import Testing
   func `the error names the malformed exception`(_ text: String) {
     let policy = AddressPolicy(except: ["::1", text])
 
-    #expect(policy.problem?.message.contains("publicAddressesOnly has the exception \"\(text)\"") == true)
+    #expect(policy.problem?.message.contains("publicAddressesOnly lists the exception \"\(text)\"") == true)
   }
 
   @Test(arguments: [

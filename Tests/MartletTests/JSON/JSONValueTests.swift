@@ -22,7 +22,7 @@ import Testing
     #expect(try Self.decoded(row.value.description) == row.value)
   }
 
-  @Test func `describes objects in one line, sorted by name`() {
+  @Test func `describes objects on one line, sorted by name`() {
     let value: JSONValue = ["b": [1, 1.5, .null, true], "a": "\"\n\\", "c": .digits("1e400"), "d": .number(.nan)]
 
     #expect("\(value)" == #"{"a":"\"\n\\","b":[1,1.5,null,true],"c":1e400,"d":null}"#)

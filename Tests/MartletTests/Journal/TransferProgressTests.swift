@@ -137,7 +137,7 @@ import Testing
     #expect(told.elements.map(\.timeLeft) == [nil, .zero])
   }
 
-  @Test func `reports completion to late listeners, even if no bytes moved`() async throws {
+  @Test func `reports completion to late listeners, even if no bytes were transferred`() async throws {
     let transport = StubTransport { _ in .status(.noContent) }
     let told = Log<TransferProgress>()
     let client = HTTPClient.stubbed(transport, Self.settings, clock: TestClock())

@@ -4,10 +4,10 @@ import TestSupport
 
 @testable import Martlet
 
-/// Simulates clients and servers in virtual time, without tasks and sockets.
+/// Simulates clients and servers in virtual time, without tasks or sockets.
 ///
 /// The value types that the stages use make every decision (`AdmissionController`, `HedgeLatencies`, `RetryPolicy`,
-/// `RetryBudget`). The same seed gives the same run.
+/// `RetryBudget`). The same seed produces the same run.
 struct LoadSimulation {
   /// The simulated clients and servers; times are in seconds.
   struct Scenario {

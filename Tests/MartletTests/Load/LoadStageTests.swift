@@ -139,7 +139,7 @@ import Testing
     ) {
       $0.concurrency = .adaptive(1...1)
       $0.concurrency.maximumWait = .seconds(60)
-      // The burst gives the second request its own token; otherwise it would wait for another hour.
+      // The burst provides a token for the second request; otherwise it would wait for another hour.
       $0.rate = .limit(1, per: .seconds(3_600), burst: 2)
     }
     let first = client.start("/first")

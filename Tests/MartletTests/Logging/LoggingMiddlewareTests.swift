@@ -239,7 +239,7 @@ import Testing
 
   // MARK: Sinks
 
-  @Test func `a blocking sink delays no request and notes the lines that it left out`() async throws {
+  @Test func `a blocking sink delays no request and reports the number of dropped lines`() async throws {
     let log = Log<String>()
     let gate = DispatchSemaphore(value: 0)
     let isOpen = Locked(false)

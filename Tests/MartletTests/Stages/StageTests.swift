@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-/// Tests single stages, without a client and without other stages.
+/// Tests single stages, without a client or other stages.
 @Suite(.hangLimit) struct StageTests {
   @Test func `RetryStage repeats a safe request, and records each attempt`() async throws {
     let stage = try StageCase(.get("http://a.test/"), options: .retry(.backoff(attempts: 3)))

@@ -9,7 +9,7 @@ import Testing
   private static let a = Origin(scheme: "https", host: "a.test", port: 443)
   private static let b = Origin(scheme: "https", host: "b.test", port: 443)
 
-  /// Takes all available slots.
+  /// Acquires all available slots.
   private static func takeAll(
     _ limiter: ConnectionLimiter, _ origin: Origin = a, _ version: ConnectionLimiter.Version = .agreed
   ) -> [ConnectionSlot] {
@@ -98,7 +98,7 @@ import Testing
     #expect(Self.takeAll(limiter).count == 100)
   }
 
-  @Test func `a version noted after the release is ignored`() throws {
+  @Test func `a version recorded after the release is ignored`() throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
     let slot = try #require(limiter.take(for: Self.a))
     slot.release()

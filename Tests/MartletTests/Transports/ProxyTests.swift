@@ -19,7 +19,7 @@ import Testing
     #expect(proxy.address == address)
   }
 
-  @Test func `takes credentials from the URL or from separate arguments`() {
+  @Test func `accepts credentials in the URL or in separate arguments`() {
     let inURL = Proxy("http://us%65r:p%40ss%3Aw@proxy.example")
     let beside = Proxy("http://old:old@proxy.example", user: "new", password: "pä ss")
 

@@ -65,11 +65,11 @@ import Testing
       .customRoots(pem: Data("roots.pem".utf8)),
       "the PEM text is a path instead of the file's contents: pass URL(filePath:)"
     ),
-    (.customRoots(pem: pem("CERTIFICATE", "MAA=!")), "the PEM text has a block that is not base64"),
-    (.customRoots(pem: pem("CERTIFICATE", "")), "the PEM text has a block that is not base64"),
-    (.customRoots(pem: pem("CERTIFICATE", "AAAA")), "the PEM text has a malformed certificate"),
-    (.customRoots(pem: pem("CERTIFICATE", "MIIB")), "the PEM text has a malformed certificate"),
-    (.customRoots(pem: certificate + pem("CERTIFICATE", "AAAA")), "the PEM text has a malformed certificate"),
+    (.customRoots(pem: pem("CERTIFICATE", "MAA=!")), "the PEM text contains a block that is not base64"),
+    (.customRoots(pem: pem("CERTIFICATE", "")), "the PEM text contains a block that is not base64"),
+    (.customRoots(pem: pem("CERTIFICATE", "AAAA")), "the PEM text contains a malformed certificate"),
+    (.customRoots(pem: pem("CERTIFICATE", "MIIB")), "the PEM text contains a malformed certificate"),
+    (.customRoots(pem: certificate + pem("CERTIFICATE", "AAAA")), "the PEM text contains a malformed certificate"),
     (.customRoots(pem: certificate.dropLast(5)), "the PEM text has a BEGIN line without its END line"),
     (
       .customRoots(pem: Data("-----BEGIN A-----\n".utf8) + certificate),
@@ -84,15 +84,15 @@ import Testing
     (settings(.pem(certificate: missing, key: missing)), "the PEM file '/nowhere/at all.pem' does not exist"),
     (settings(.pem(certificate: key, key: key)), "the PEM text contains no certificate"),
     (settings(.pem(certificate: certificate, key: certificate)), "contains no private key"),
-    (settings(.pem(certificate: certificate, key: pem("PRIVATE KEY", "AAAA"))), "has a malformed private key"),
+    (settings(.pem(certificate: certificate, key: pem("PRIVATE KEY", "AAAA"))), "contains a malformed private key"),
     (
       settings(.pem(certificate: certificate, key: pem("ENCRYPTED PRIVATE KEY", "MAA="))),
-      "has an encrypted key: pass its password"
+      "contains an encrypted key: pass its password"
     ),
     (
       settings(
         .pem(certificate: certificate, key: pem("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: x,y\n\nAAAA"))),
-      "has an encrypted key: pass its password"
+      "contains an encrypted key: pass its password"
     ),
     (
       settings(.pem(certificate: certificate, key: key, password: "hunter2\0")),

@@ -220,7 +220,7 @@
       (.chunks, 5, true, false, nil), (.chunks, 5, false, false, 18), (.chunks, 5, false, nil, nil),
       (.connection, 5, true, nil, nil), (.connection, 5, false, nil, 0),
     ])
-    func `detects the end of an HTTP/1 response while libcurl still sends`(
+    func `detects the end of an HTTP/1 response while libcurl is still sending`(
       _ row: (end: BodyEnd, received: Int, isReading: Bool, chunks: Bool?, code: CInt?)
     ) {
       let life = Self.opened(row.end, received: row.received)
@@ -233,7 +233,7 @@
       (5, true, true, true, nil), (5, true, nil, true, nil), (4, true, false, true, nil), (4, false, false, true, 18),
       (4, false, false, false, nil), (4, false, true, true, nil),
     ])
-    func `detects the end of an HTTP/2 response while libcurl still sends`(
+    func `detects the end of an HTTP/2 response while libcurl is still sending`(
       _ row: (received: Int, isReading: Bool, sent: Bool?, alone: Bool, code: CInt?)
     ) {
       let life = Self.opened(.length(5), isAlone: false, received: row.received)

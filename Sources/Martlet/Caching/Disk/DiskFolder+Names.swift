@@ -36,7 +36,7 @@ extension DiskFolder {
     return opened
   }
 
-  /// Calls a closure with each file in a subfolder: its name in there, and what that says.
+  /// Calls a closure with each file in a subfolder: its name, and the meaning of the name.
   ///
   /// Files with foreign names are left alone.
   func eachFile(

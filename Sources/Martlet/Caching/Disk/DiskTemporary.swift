@@ -32,7 +32,7 @@ final class DiskTemporary: Sendable {
   @discardableResult
   func settle(_ name: DiskName, body: UInt64? = nil, isReplacing: Bool = false) throws(HTTPError) -> UInt64? {
     let inner = try folder.makeFolder(name.folder)
-    // On ext4, renaming over a file first writes the new one to disk; exchanging their names does not.
+    // On ext4, renaming over a file first writes the new one to disk; swapping their names does not.
     let file = name.fileName(body: body)
     if isReplacing, DiskCalls.exchange(self.name, in: folder.number, with: file, in: inner.number) {
       isNamed.withLock { $0 = true }

@@ -34,7 +34,7 @@ extension ActivityMonitor {
     public var rate: RateLimit?
     /// The remaining time of a pause that the server requested.
     public var pause: Duration?
-    /// The state of the circuit.
+    /// The state of the circuit breaker.
     public var circuit = Circuit.closed
   }
 

@@ -20,7 +20,7 @@ public actor ActivityMonitor {
   ///
   /// There are at most ten per second. Only the newest one is kept for a slow reader. While a rate decays, there is one
   /// a second. The stream ends when nothing refers to the client: no monitor, request or handle. Its last snapshot
-  /// shows the client at rest.
+  /// shows an idle client.
   public nonisolated var snapshots: AsyncStream<ActivityMonitor.Snapshot> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       watch(continuation) { core in

@@ -18,7 +18,7 @@ final class OutcomeHub: Sendable {
   private let count = Atomic<Int>(0)
   private let listeners = Locked<[ObjectIdentifier: Numbered<any Listening>]>([:])
 
-  /// Ends the streams, because nothing can be published any more.
+  /// Ends the streams, because nothing can be published any longer.
   deinit { for ofType in listeners.withLock({ $0 }).values { ofType.forEach { $0.end() } } }
 
   /// Notifies the listeners of a type; costs one atomic read without listeners.

@@ -5,9 +5,9 @@
     /// The progress as Foundation's `Progress`.
     ///
     /// It counts in thousandths of ``TransferProgress/fraction``, and is indeterminate while that is `nil`. Each access
-    /// creates a new object, without a parent. Its `cancel()` cancels the request. On Apple platforms it changes as bytes
-    /// move, on a thread of a queue. Elsewhere a `Progress` has no lock: it changes on the main queue, which must run,
-    /// and must be used only there.
+    /// creates a new object, without a parent. Its `cancel()` cancels the request. On Apple platforms it changes as
+    /// bytes are transferred, on a thread of a queue. Elsewhere a `Progress` has no lock: it changes on the main queue,
+    /// which must run, and must be used only there.
     public var foundationProgress: Progress {
       let progress = Progress(parent: nil, userInfo: nil)
       progress.totalUnitCount = -1

@@ -1,4 +1,4 @@
-/// The verbs with callbacks and with variables: see ``HTTPClient/get-swift.property``.
+/// The verbs with callbacks and variables: see ``HTTPClient/get-swift.property``.
 extension HTTPClient {
   /// Starts a `POST` request with a variable as its target.
   @discardableResult
@@ -16,7 +16,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `POST` request with dictionaries.
+  /// Starts a `POST` request with query and header dictionaries.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func post(
@@ -66,7 +66,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `POST` request with dictionaries and decodes the JSON.
+  /// Starts a `POST` request with query and header dictionaries and decodes the JSON.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func post<T: Decodable & Sendable>(
@@ -116,7 +116,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `POST` request with dictionaries and decodes the JSON on the caller's actor.
+  /// Starts a `POST` request with query and header dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func post<T: Decodable>(
@@ -166,7 +166,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `PUT` request with dictionaries.
+  /// Starts a `PUT` request with query and header dictionaries.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func put(
@@ -216,7 +216,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `PUT` request with dictionaries and decodes the JSON.
+  /// Starts a `PUT` request with query and header dictionaries and decodes the JSON.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func put<T: Decodable & Sendable>(
@@ -266,7 +266,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `PUT` request with dictionaries and decodes the JSON on the caller's actor.
+  /// Starts a `PUT` request with query and header dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func put<T: Decodable>(
@@ -316,7 +316,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `PATCH` request with dictionaries.
+  /// Starts a `PATCH` request with query and header dictionaries.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func patch(
@@ -366,7 +366,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `PATCH` request with dictionaries and decodes the JSON.
+  /// Starts a `PATCH` request with query and header dictionaries and decodes the JSON.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func patch<T: Decodable & Sendable>(
@@ -416,7 +416,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `PATCH` request with dictionaries and decodes the JSON on the caller's actor.
+  /// Starts a `PATCH` request with query and header dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func patch<T: Decodable>(

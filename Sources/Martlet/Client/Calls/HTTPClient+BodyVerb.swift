@@ -1,6 +1,6 @@
-/// Verbs with a body and with variables.
+/// Verbs with a body and variables.
 extension HTTPClient.BodyVerb {
-  /// Sends the request and returns the whole response, with a variable as its target.
+  /// Sends the request to a target in a variable and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -11,7 +11,7 @@ extension HTTPClient.BodyVerb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with dictionaries.
+  /// Sends the request with query and header dictionaries and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -23,7 +23,7 @@ extension HTTPClient.BodyVerb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with a header dictionary.
+  /// Sends the request with a header dictionary and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -35,7 +35,7 @@ extension HTTPClient.BodyVerb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with variables.
+  /// Sends the request with target, query and headers in variables and returns the whole response.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func callAsFunction(
@@ -48,7 +48,7 @@ extension HTTPClient.BodyVerb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with a variable and a header dictionary.
+  /// Sends the request to a target in a variable with a header dictionary and returns the whole response.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func callAsFunction(
@@ -61,7 +61,7 @@ extension HTTPClient.BodyVerb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and decodes the JSON of the response, with a variable as its target.
+  /// Sends the request to a target in a variable and decodes the JSON of the response.
   @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -71,7 +71,7 @@ extension HTTPClient.BodyVerb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON of the response, with dictionaries.
+  /// Sends the request with query and header dictionaries and decodes the JSON of the response.
   @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -82,7 +82,7 @@ extension HTTPClient.BodyVerb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON of the response, with a header dictionary.
+  /// Sends the request with a header dictionary and decodes the JSON of the response.
   @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query,
@@ -93,7 +93,7 @@ extension HTTPClient.BodyVerb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON of the response, with variables.
+  /// Sends the request with target, query and headers in variables and decodes the JSON of the response.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
@@ -105,7 +105,7 @@ extension HTTPClient.BodyVerb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON of the response, with a variable and a header dictionary.
+  /// Sends the request to a target in a variable with a header dictionary and decodes the JSON of the response.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query,
@@ -117,7 +117,7 @@ extension HTTPClient.BodyVerb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with a variable as its target.
+  /// Sends the request to a target in a variable and decodes the JSON on the caller's actor.
   @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -127,7 +127,7 @@ extension HTTPClient.BodyVerb {
     return try await client.own(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with dictionaries.
+  /// Sends the request with query and header dictionaries and decodes the JSON on the caller's actor.
   @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -138,7 +138,7 @@ extension HTTPClient.BodyVerb {
     return try await client.own(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with a header dictionary.
+  /// Sends the request with a header dictionary and decodes the JSON on the caller's actor.
   @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: RequestTarget, query: Query,
@@ -149,7 +149,7 @@ extension HTTPClient.BodyVerb {
     return try await client.own(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with variables.
+  /// Sends the request with target, query and headers in variables and decodes the JSON on the caller's actor.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
@@ -161,7 +161,7 @@ extension HTTPClient.BodyVerb {
     return try await client.own(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with a variable and a header dictionary.
+  /// Sends the request to a target in a variable with a header dictionary and decodes the JSON on the caller's actor.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query,

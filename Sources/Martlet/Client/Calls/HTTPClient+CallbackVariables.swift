@@ -1,4 +1,4 @@
-/// The verbs with callbacks and with variables: see ``HTTPClient/get-swift.property``.
+/// The verbs with callbacks and variables: see ``HTTPClient/get-swift.property``.
 extension HTTPClient {
   /// Starts a `GET` request with a variable as its target.
   @discardableResult
@@ -16,7 +16,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `GET` request with dictionaries.
+  /// Starts a `GET` request with query and header dictionaries.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func get(
@@ -64,7 +64,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `GET` request with dictionaries and decodes the JSON.
+  /// Starts a `GET` request with query and header dictionaries and decodes the JSON.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func get<T: Decodable & Sendable>(
@@ -112,7 +112,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `GET` request with dictionaries and decodes the JSON on the caller's actor.
+  /// Starts a `GET` request with query and header dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func get<T: Decodable>(
@@ -160,7 +160,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `HEAD` request with dictionaries.
+  /// Starts a `HEAD` request with query and header dictionaries.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func head(
@@ -208,7 +208,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `DELETE` request with dictionaries.
+  /// Starts a `DELETE` request with query and header dictionaries.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func delete(
@@ -258,7 +258,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `DELETE` request with dictionaries and decodes the JSON.
+  /// Starts a `DELETE` request with query and header dictionaries and decodes the JSON.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func delete<T: Decodable & Sendable>(
@@ -308,7 +308,7 @@ extension HTTPClient {
       onSuccess: onSuccess, onError: onError)
   }
 
-  /// Starts a `DELETE` request with dictionaries and decodes the JSON on the caller's actor.
+  /// Starts a `DELETE` request with query and header dictionaries and decodes the JSON on the caller's actor.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func delete<T: Decodable>(

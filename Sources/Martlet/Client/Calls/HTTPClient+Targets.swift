@@ -1,6 +1,6 @@
-/// A `GET` request to a variable: a `URL`, a `String`, or another ``RequestTargetConvertible``.
+/// A `GET` request to a target in a variable: a `URL`, a `String`, or another ``RequestTargetConvertible``.
 extension HTTPClient {
-  /// Sends a `GET` request to a variable; see ``send(_:options:)-(HTTPRequest,_)``.
+  /// Sends a `GET` request to a target in a variable; see ``send(_:options:)-(HTTPRequest,_)``.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public nonisolated func send(
@@ -9,7 +9,7 @@ extension HTTPClient {
     try await send(.get(target.requestTarget), options: options)
   }
 
-  /// Starts a managed `GET` request to a variable; see ``start(_:options:)-(HTTPRequest,_)``.
+  /// Starts a managed `GET` request to a target in a variable; see ``start(_:options:)-(HTTPRequest,_)``.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public nonisolated func start(
@@ -18,7 +18,7 @@ extension HTTPClient {
     start(.get(target.requestTarget), options: options)
   }
 
-  /// Sends a `GET` request to a variable and passes the streamed response to a closure.
+  /// Sends a `GET` request to a target in a variable and passes the streamed response to a closure.
   ///
   /// See ``stream(_:options:_:)-(HTTPRequest,_,_)``.
   @export(implementation)
@@ -29,7 +29,7 @@ extension HTTPClient {
     try await stream(.get(target.requestTarget), options: options, body)
   }
 
-  /// Sends a `GET` request to a variable and returns the streamed response.
+  /// Sends a `GET` request to a target in a variable and returns the streamed response.
   ///
   /// See ``stream(_:options:)-(HTTPRequest,_)``.
   @export(implementation)
@@ -41,7 +41,7 @@ extension HTTPClient {
 }
 
 extension HTTPClient.BlockingClient {
-  /// Sends a `GET` request to a variable and waits for the response; see `send(_:options:)`.
+  /// Sends a `GET` request to a target in a variable and waits for the response; see `send(_:options:)`.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func send(
@@ -52,7 +52,7 @@ extension HTTPClient.BlockingClient {
 }
 
 extension RequestScope {
-  /// Starts a `GET` request to a variable that ends with the scope; see ``start(_:replacing:options:)``.
+  /// Starts a `GET` request to a target in a variable that ends with the scope; see ``start(_:replacing:options:)``.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func start(
@@ -61,7 +61,7 @@ extension RequestScope {
     start(.get(target.requestTarget), replacing: key, options: options)
   }
 
-  /// Starts a `GET` request to a variable and calls back while the owner exists.
+  /// Starts a `GET` request to a target in a variable and calls back while the owner exists.
   ///
   /// See ``start(_:replacing:for:options:isolation:onSuccess:onError:)``.
   @discardableResult

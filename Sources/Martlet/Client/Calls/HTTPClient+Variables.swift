@@ -1,6 +1,6 @@
 /// The verbs with variables as arguments.
 extension HTTPClient {
-  /// The verb `GET` for variables: a `URL` or a `String` as the target, dictionaries as query and headers.
+  /// The `GET` verb for variables: a `URL` or `String` as the target, dictionaries as query and headers.
   ///
   /// ```swift
   /// let response = try await client.get(url, headers: headers)
@@ -14,23 +14,23 @@ extension HTTPClient {
   @export(implementation)
   @_disfavoredOverload public nonisolated var get: Verb { Verb(.get, self) }
 
-  /// The verb `HEAD` for variables; see ``get-swift.property``.
+  /// The `HEAD` verb for targets and fields in variables; see ``get-swift.property``.
   @export(implementation)
   @_disfavoredOverload public nonisolated var head: HeadVerb { HeadVerb(.head, self) }
 
-  /// The verb `DELETE` for variables; see ``get-swift.property``.
+  /// The `DELETE` verb for targets and fields in variables; see ``get-swift.property``.
   @export(implementation)
   @_disfavoredOverload public nonisolated var delete: BodyVerb { BodyVerb(.delete, self) }
 
-  /// The verb `POST` for variables; see ``get-swift.property``.
+  /// The `POST` verb for targets and fields in variables; see ``get-swift.property``.
   @export(implementation)
   @_disfavoredOverload public nonisolated var post: BodyVerb { BodyVerb(.post, self) }
 
-  /// The verb `PUT` for variables; see ``get-swift.property``.
+  /// The `PUT` verb for targets and fields in variables; see ``get-swift.property``.
   @export(implementation)
   @_disfavoredOverload public nonisolated var put: BodyVerb { BodyVerb(.put, self) }
 
-  /// The verb `PATCH` for variables; see ``get-swift.property``.
+  /// The `PATCH` verb for targets and fields in variables; see ``get-swift.property``.
   @export(implementation)
   @_disfavoredOverload public nonisolated var patch: BodyVerb { BodyVerb(.patch, self) }
 }

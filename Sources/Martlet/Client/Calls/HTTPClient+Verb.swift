@@ -1,6 +1,6 @@
 /// `HEAD` with variables.
 extension HTTPClient.HeadVerb {
-  /// Sends the request and returns the whole response, with a variable as its target.
+  /// Sends the request to a target in a variable and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -10,7 +10,7 @@ extension HTTPClient.HeadVerb {
     try await client.send(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options: options)
   }
 
-  /// Sends the request and returns the whole response, with dictionaries.
+  /// Sends the request with query and header dictionaries and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -21,7 +21,7 @@ extension HTTPClient.HeadVerb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with a header dictionary.
+  /// Sends the request with a header dictionary and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -32,7 +32,7 @@ extension HTTPClient.HeadVerb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with variables.
+  /// Sends the request with target, query and headers in variables and returns the whole response.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func callAsFunction(
@@ -43,7 +43,7 @@ extension HTTPClient.HeadVerb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with a variable and a header dictionary.
+  /// Sends the request to a target in a variable with a header dictionary and returns the whole response.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func callAsFunction(
@@ -57,7 +57,7 @@ extension HTTPClient.HeadVerb {
 
 /// `GET` with variables.
 extension HTTPClient.Verb {
-  /// Sends the request and returns the whole response, with a variable as its target.
+  /// Sends the request to a target in a variable and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -67,7 +67,7 @@ extension HTTPClient.Verb {
     try await client.send(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options: options)
   }
 
-  /// Sends the request and returns the whole response, with dictionaries.
+  /// Sends the request with query and header dictionaries and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -78,7 +78,7 @@ extension HTTPClient.Verb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with a header dictionary.
+  /// Sends the request with a header dictionary and returns the whole response.
   @discardableResult
   @export(implementation)
   public func callAsFunction(
@@ -89,7 +89,7 @@ extension HTTPClient.Verb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with variables.
+  /// Sends the request with target, query and headers in variables and returns the whole response.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func callAsFunction(
@@ -100,7 +100,7 @@ extension HTTPClient.Verb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and returns the whole response, with a variable and a header dictionary.
+  /// Sends the request to a target in a variable with a header dictionary and returns the whole response.
   @discardableResult
   @export(implementation)
   @_disfavoredOverload public func callAsFunction(
@@ -111,7 +111,7 @@ extension HTTPClient.Verb {
     return try await client.send(request, options: options)
   }
 
-  /// Sends the request and decodes the JSON of the response, with a variable as its target.
+  /// Sends the request to a target in a variable and decodes the JSON of the response.
   @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
@@ -120,7 +120,7 @@ extension HTTPClient.Verb {
     try await client.json(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options, type)
   }
 
-  /// Sends the request and decodes the JSON of the response, with dictionaries.
+  /// Sends the request with query and header dictionaries and decodes the JSON of the response.
   @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -130,7 +130,7 @@ extension HTTPClient.Verb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON of the response, with a header dictionary.
+  /// Sends the request with a header dictionary and decodes the JSON of the response.
   @export(implementation)
   public func callAsFunction<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query,
@@ -140,7 +140,7 @@ extension HTTPClient.Verb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON of the response, with variables.
+  /// Sends the request with target, query and headers in variables and decodes the JSON of the response.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
@@ -150,7 +150,7 @@ extension HTTPClient.Verb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON of the response, with a variable and a header dictionary.
+  /// Sends the request to a target in a variable with a header dictionary and decodes the JSON of the response.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable & Sendable>(
     _ target: some RequestTargetConvertible, query: Query,
@@ -160,7 +160,7 @@ extension HTTPClient.Verb {
     return try await client.json(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with a variable as its target.
+  /// Sends the request to a target in a variable and decodes the JSON on the caller's actor.
   @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query = [:], headers: HTTPHeaders = [:],
@@ -169,7 +169,7 @@ extension HTTPClient.Verb {
     try await client.own(HTTPRequest(method, target.requestTarget, query: query, headers: headers), options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with dictionaries.
+  /// Sends the request with query and header dictionaries and decodes the JSON on the caller's actor.
   @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: RequestTarget, query: some QueryConvertible = Query(),
@@ -179,7 +179,7 @@ extension HTTPClient.Verb {
     return try await client.own(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with a header dictionary.
+  /// Sends the request with a header dictionary and decodes the JSON on the caller's actor.
   @export(implementation)
   public func callAsFunction<T: Decodable>(
     _ target: RequestTarget, query: Query,
@@ -189,7 +189,7 @@ extension HTTPClient.Verb {
     return try await client.own(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with variables.
+  /// Sends the request with target, query and headers in variables and decodes the JSON on the caller's actor.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: some QueryConvertible = Query(),
@@ -199,7 +199,7 @@ extension HTTPClient.Verb {
     return try await client.own(request, options, type)
   }
 
-  /// Sends the request and decodes the JSON on the caller's actor, with a variable and a header dictionary.
+  /// Sends the request to a target in a variable with a header dictionary and decodes the JSON on the caller's actor.
   @export(implementation)
   @_disfavoredOverload public func callAsFunction<T: Decodable>(
     _ target: some RequestTargetConvertible, query: Query,

@@ -1,4 +1,4 @@
-/// An endpoint whose output comes in pages.
+/// An endpoint whose output is divided into pages.
 public protocol PagedEndpoint: Endpoint {
   /// The endpoint of the page after this one, or `nil` after the last one.
   ///

@@ -121,7 +121,7 @@ final class AdmissionPermit: Sendable {
     if hasEnded { leave() }
   }
 
-  /// Notes the end of the exchange, which frees its place as soon as the response is noted.
+  /// Records the end of the exchange, which frees its place as soon as the response is recorded.
   func end() {
     let isNoted = state.withLock { state in
       state.hasEnded = true

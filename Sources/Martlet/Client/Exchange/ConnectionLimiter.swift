@@ -138,7 +138,7 @@ final class ConnectionLimiter: Sendable {
       }
     }
 
-    /// Forgets an idle origin, unless there are few, which are kept for the next request.
+    /// Removes an idle origin; a few idle origins are kept for the next request.
     mutating func forget(_ number: Int) {
       let site = sites[number]
       // A late waiter may have the number of a site that is free by now.
@@ -183,7 +183,7 @@ final class ConnectionLimiter: Sendable {
     return taken.map { ConnectionSlot(self, $0) }
   }
 
-  /// Takes a slot for a pool if there is room.
+  /// Acquires a slot for a pool if there is room.
   ///
   /// With room, no other request can be waiting for this pool in the same way: a release serves all requests that can
   /// be served.
@@ -209,7 +209,7 @@ final class ConnectionLimiter: Sendable {
     return next
   }
 
-  /// Takes a slot, waiting for one until the source aborts.
+  /// Acquires a slot, waiting for one until the source aborts.
   ///
   /// The slot returns when it is released or dropped.
   func acquire(
@@ -233,7 +233,7 @@ final class ConnectionLimiter: Sendable {
     return try await waiter.result.take()
   }
 
-  /// Takes a slot for an exchange, and reports a wait to its call.
+  /// Acquires a slot for an exchange, and reports a wait to its call.
   func acquire(
     for origin: Origin, _ context: RequestContext, version: Version = .agreed
   ) async throws -> ConnectionSlot {
@@ -256,7 +256,7 @@ final class ConnectionLimiter: Sendable {
     hand(served)
   }
 
-  /// Notes whether exchanges of a pool share a connection.
+  /// Records whether exchanges of a pool share a connection.
   ///
   /// Returns whether the reporting exchange is exclusive now. If a pool has more exchanges than the maximum number of
   /// connections, and a server negotiates HTTP/1, it is one of several servers with the same name. Then only the

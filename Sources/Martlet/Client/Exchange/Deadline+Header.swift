@@ -1,7 +1,7 @@
 public import MartletBase
 
 extension Deadline {
-  /// A header field that tells servers how much time is left for a request.
+  /// A header field that reports a request's remaining time to servers.
   ///
   /// A server that knows the remaining time can stop working for a client that is no longer waiting. Set the field for
   /// servers that support it:
@@ -34,7 +34,7 @@ extension Deadline {
     public var name: String
     /// How the time is written.
     public var format: Format
-    /// The origins that it is sent to, such as `https://orders.internal:8443`.
+    /// The origins that receive the field, such as `https://orders.internal:8443`.
     public var origins: [String] {
       didSet { parsed = Self.parse(origins) }
     }
@@ -54,7 +54,7 @@ extension Deadline {
 
     /// The field `grpc-timeout`, as gRPC defines it.
     ///
-    /// - Parameter origins: The origins that it is sent to.
+    /// - Parameter origins: The origins that receive the field.
     /// - Returns: The header.
     public static func grpcTimeout(to origins: [String]) -> Self {
       Self("grpc-timeout", .grpc, origins)
@@ -64,7 +64,7 @@ extension Deadline {
     ///
     /// - Parameters:
     ///   - name: The name of the field, such as `X-Timeout-Ms`.
-    ///   - origins: The origins that it is sent to.
+    ///   - origins: The origins that receive the field.
     /// - Returns: The header.
     public static func milliseconds(_ name: String, to origins: [String]) -> Self {
       Self(name, .milliseconds, origins)
@@ -74,7 +74,7 @@ extension Deadline {
     ///
     /// - Parameters:
     ///   - name: The name of the field, such as `X-Deadline`.
-    ///   - origins: The origins that it is sent to.
+    ///   - origins: The origins that receive the field.
     /// - Returns: The header.
     public static func date(_ name: String, to origins: [String]) -> Self {
       Self(name, .date, origins)

@@ -110,7 +110,7 @@ package final class ExchangeControl: Watched {
     let isNew = state.phase != phase && !state.isOver
     state.phase = phase
     state.phaseStart = now
-    // Bytes may have moved since `now`.
+    // Bytes may have been transferred since `now`.
     state.lastMove = max(state.lastMove, now)
     return (look(&state), isNew ? phase : nil)
   }
@@ -120,7 +120,7 @@ package final class ExchangeControl: Watched {
     if let phase = change.entered, number > 0 { call.report(.phase(phase, exchange: number)) }
   }
 
-  /// Notes that this transport cannot detect the end of the connection phase.
+  /// Records that this transport cannot detect the end of the connection phase.
   ///
   /// The phase then lasts until the request or the response progresses. When the connect limit or the following limit
   /// ends, `probe` returns whether there is a connection; without it the limit is the sum of both.
@@ -209,7 +209,7 @@ package final class ExchangeControl: Watched {
     return timing
   }
 
-  /// Ends the exchange; no limit applies any more.
+  /// Ends the exchange; no limit applies any longer.
   package func end(_ error: (any Error)? = nil) {
     let (wasWatched, wasOver, isLost, phase, bytes) = state.withLock { state in
       // An abandoned transport may still report, and nothing would end its watch.
@@ -331,8 +331,7 @@ package final class ExchangeControl: Watched {
 extension ResponseBody {
   /// A copy for a transport that does not observe `exchange`: an abort ends each wait.
   ///
-  /// Only these waits count as silence. Each chunk restarts the idle limit, and the time that the reader takes does not
-  /// count.
+  /// Only these waits count as silence. Each chunk restarts the idle limit, and the reader's own time does not count.
   func abortable(_ exchange: ExchangeControl) -> ResponseBody {
     abortable(exchange.abortSource) { exchange.setPaused($0) }
   }

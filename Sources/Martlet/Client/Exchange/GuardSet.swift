@@ -63,7 +63,7 @@ extension ClientSettings {
 }
 
 extension AbsoluteURL {
-  /// The URL over https: the default port becomes that of https, other ports stay (RFC 6797 §8.3).
+  /// The URL over https: the default port becomes that of https, other ports are kept (RFC 6797 §8.3).
   fileprivate var secure: AbsoluteURL? {
     var authority = authority
     if authority.port == 443 { authority.port = nil }

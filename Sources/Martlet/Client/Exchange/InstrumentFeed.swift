@@ -34,7 +34,7 @@ final class InstrumentFeed: Sendable {
   /// Adds an event, without its bodies if those of undelivered events are too large.
   func deliver(_ event: InstrumentEvent) { events.add(event, bytes: event.bodyBytes, orSmaller: event.withoutBodies) }
 
-  /// Waits until the events until now are delivered, but no longer than a limit: an instrument may block.
+  /// Waits until all events so far are delivered, up to a time limit, because an instrument may block.
   func flush(within limit: Duration) async { await events.flush(within: limit) }
 }
 

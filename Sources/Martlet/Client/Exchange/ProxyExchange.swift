@@ -71,7 +71,7 @@ final class ProxyExchange: Sendable {
     use.onOutcome(true)
   }
 
-  /// Notes the refusal of a CONNECT request.
+  /// Records the refusal of a CONNECT request.
   func refused(_ status: Int, _ headers: HTTPHeaders) {
     state.withLock { $0.refusal = Refusal(status: status, headers: headers) }
   }

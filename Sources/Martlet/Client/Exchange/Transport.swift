@@ -98,7 +98,7 @@ public struct TransportSettings: Sendable {
   /// The time after which an idle connection is closed; 60 seconds by default.
   ///
   /// With zero, each connection is used once. If nothing is in flight, the connection is closed on time; otherwise with
-  /// the next request, or when nothing is in flight any more. It is never reused after this time.
+  /// the next request, or once nothing is in flight. It is never reused after this time.
   public var idleConnectionLifetime: Duration = .seconds(60)
 
   /// The addresses that may be connected to; `nil` for all.

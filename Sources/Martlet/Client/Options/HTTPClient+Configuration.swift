@@ -46,7 +46,7 @@ extension HTTPClient {
     /// process only. `nil` sends no such field.
     public var requestIDHeader: String?
 
-    /// A header field that tells servers how much time is left; `nil` by default.
+    /// A header field that reports the remaining time to servers; `nil` by default.
     public var deadlineHeader: Deadline.Header?
 
     /// The default options of requests; a scope, an endpoint or a request overrides them.
@@ -117,7 +117,7 @@ extension HTTPClient {
       set { ownSettings.engineThreads = min(max(1, newValue), 64) }
     }
 
-    /// The bandwidth limit of all requests together, in body bytes per second; `nil`, the default, for none.
+    /// The bandwidth limit for all requests together, in body bytes per second; `nil`, the default, for none.
     ///
     /// The requests of the client, of clients ``HTTPClient/derived(_:)`` from it, and of all clients made from a copy
     /// of this configuration take turns, until the limit is set again. Running requests keep the limit they started

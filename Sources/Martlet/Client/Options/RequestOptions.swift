@@ -55,7 +55,7 @@ public struct RequestOptions: Sendable {
 
   /// The cache policy; ``CachePolicy/standard`` by default.
   ///
-  /// ``HTTPResponse/source`` tells where the response came from, and ``HTTPResponse/cacheExplanation`` why.
+  /// ``HTTPResponse/source`` reports where the response came from, and ``HTTPResponse/cacheExplanation`` why.
   public var cache: CachePolicy?
 
   /// The freshness lifetime, instead of the server's; `nil` by default.

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A bandwidth limit for all requests of a client.
+/// A bandwidth limit for all of a client's requests.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.bandwidth = .limit(down: 2_000_000, up: 500_000) }

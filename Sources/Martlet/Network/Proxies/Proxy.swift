@@ -65,7 +65,7 @@ public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
   /// Creates a proxy from a URL literal.
   public init(stringLiteral url: String) { self.init(url) }
 
-  /// Scheme, host and port, as libcurl takes them.
+  /// Scheme, host and port, in the form that libcurl accepts.
   var address: String { "\(scheme.rawValue)://\(host):\(port)" }
 
   private static func parts(of url: String) throws(InvalidInput) -> (Scheme, URLAuthority) {

@@ -77,7 +77,7 @@ extension TLSSettings {
 
 // Keeps passwords and keys out of logs and dumps.
 extension TLSSettings.ClientCertificate: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The format, without password and key.
+  /// The format, without password or key.
   public var description: String { key == nil ? "PKCS #12" : "PEM" }
 
   /// The same as ``description``.

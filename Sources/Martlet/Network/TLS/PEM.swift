@@ -24,7 +24,7 @@ enum PEM {
         lines = []
       } else if let ended = marked("END", line) {
         guard let begun = label, begun == ended else { return (blocks, "has an END line without its BEGIN line") }
-        guard let block = block(begun, lines) else { return (blocks, "has a block that is not base64") }
+        guard let block = block(begun, lines) else { return (blocks, "contains a block that is not base64") }
         blocks.append(block)
         label = nil
       } else if label != nil {

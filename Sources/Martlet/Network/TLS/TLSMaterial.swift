@@ -13,7 +13,7 @@ struct TLSMaterial: Sendable, Hashable {
     let kind: Kind
   }
 
-  /// The maximum file size; all roots of a system take a quarter of a megabyte.
+  /// The maximum file size; all of a system's roots occupy a quarter of a megabyte.
   static let maximumBytes = 16 << 20
 
   let bytes: Data
@@ -64,13 +64,13 @@ struct TLSMaterial: Sendable, Hashable {
     guard case .key(let hasPassword) = kind else {
       let certificates = blocks.filter { $0.isLabelled("CERTIFICATE") }
       if certificates.isEmpty { return "contains no certificate" }
-      return certificates.allSatisfy { DER.isSequence($0.content) } ? nil : "has a malformed certificate"
+      return certificates.allSatisfy { DER.isSequence($0.content) } ? nil : "contains a malformed certificate"
     }
     // Only the first key is used.
     guard let key = blocks.first(where: { $0.isLabelled("PRIVATE KEY") }) else { return "contains no private key" }
     // Without a password, OpenSSL would ask for it on the terminal.
-    if key.isEncrypted { return hasPassword ? nil : "has an encrypted key: pass its password" }
-    return DER.isSequence(key.content) ? nil : "has a malformed private key"
+    if key.isEncrypted { return hasPassword ? nil : "contains an encrypted key: pass its password" }
+    return DER.isSequence(key.content) ? nil : "contains a malformed private key"
   }
 
   /// Whether a text looks like the path of a file.

@@ -153,7 +153,7 @@ public struct TLSSettings: Sendable, Hashable {
 
 // Keeps passwords and keys out of logs and dumps.
 extension TLSSettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The trust settings, without passwords and keys.
+  /// The trust settings, without passwords or keys.
   public var description: String {
     var parts: [String]
     switch trust {

@@ -21,7 +21,7 @@ public struct DownloadOptions: TransferOptions, Sendable {
     case fromAnyURL
   }
 
-  /// The treatment of an existing file of the same name.
+  /// The treatment of an existing file with the same name.
   @nonexhaustive public enum Overwrite: Sendable, Hashable {
     /// Replaces it atomically with the complete new file.
     case replace
@@ -34,7 +34,7 @@ public struct DownloadOptions: TransferOptions, Sendable {
   /// Whether to resume a partial download; ``Resume/automatic`` by default.
   public var resume = Resume.automatic
 
-  /// The treatment of an existing file of the same name.
+  /// The treatment of an existing file with the same name.
   ///
   /// By default ``Overwrite/replace`` for a name that the caller gave, and ``Overwrite/rename`` for one that the server
   /// chose.

@@ -57,7 +57,7 @@ extension HTTPClient {
     }
   }
 
-  /// Downloads a variable, such as a `URL` or a `String`, to a file.
+  /// Downloads a target in a variable, such as a `URL` or a `String`, to a file.
   ///
   /// See ``download(_:to:options:progress:)-(HTTPRequest,_,_,_)``.
   @discardableResult
@@ -68,7 +68,7 @@ extension HTTPClient {
     try await download(.get(target.requestTarget), to: destination, options: options, progress: progress)
   }
 
-  /// Starts a managed download of a variable, such as a `URL` or a `String`.
+  /// Starts a managed download of a target in a variable, such as a `URL` or a `String`.
   ///
   /// See ``startDownload(_:to:options:progress:)-(HTTPRequest,_,_,_)``.
   @discardableResult

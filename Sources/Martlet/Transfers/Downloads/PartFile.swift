@@ -99,7 +99,7 @@ final class PartFile: Sendable {
     case .missing:
       throw HTTPError(
         .fileFailed, "\(name) exists, but is not a partial download: remove it, or use resume: .never")
-    // The bytes are useless, but ours to drop.
+    // The bytes are useless, and they belong to a download, so drop them.
     case .damaged: return nil
     case .found(let record):
       guard record.url == url || resume == .fromAnyURL else {
@@ -264,7 +264,7 @@ final class PartFile: Sendable {
 
   // MARK: The end
 
-  /// Completes the file and syncs it to disk; a cache file stays unchanged.
+  /// Completes the file and syncs it to disk; a cache file is left unchanged.
   ///
   /// Unless the file is private, it gets the usual permissions of new files.
   func seal(_ modified: HTTPDate?, isPrivate: Bool) throws(HTTPError) {

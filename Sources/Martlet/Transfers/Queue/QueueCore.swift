@@ -150,7 +150,7 @@ final class QueueCore: CallObserver {
   /// Reports ends and progress, starts all requests that may start, and reports the end of the queue.
   ///
   /// Not recursively: a chain of thousands of requests would need thousands of stack frames. The first thread that
-  /// comes also takes the steps of the others.
+  /// arrives also performs the steps of the others.
   private func proceed() {
     let isFirst = state.withLock { !exchange(&$0.isProceeding, with: true) }
     guard isFirst else { return }

@@ -1,15 +1,15 @@
 extension RequestQueue {
-  /// The limits of concurrent requests in a queue.
+  /// The limits on concurrent requests in a queue.
   public struct Limits: Sendable, Hashable {
     /// The maximum in total.
     public var total: Int
     /// The maximum per host.
     public var perHost: Int
 
-    /// Limits of concurrent requests.
+    /// Limits on concurrent requests.
     ///
     /// - Parameters:
-    ///   - total: The maximum in total, at least 1.
+    ///   - total: The maximum for all hosts, at least 1.
     ///   - perHost: The maximum per host, at least 1; `total` by default.
     /// - Returns: The limits.
     public static func concurrent(_ total: Int, perHost: Int? = nil) -> Limits {

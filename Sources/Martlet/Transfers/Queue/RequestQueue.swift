@@ -1,6 +1,6 @@
 public import MartletBase
 
-/// Sends many requests with limits, priorities, dependencies and a common progress.
+/// Sends many requests with limits, priorities, dependencies and a shared progress.
 ///
 /// Added requests run until they succeed, fail or are cancelled, even if the queue is released: a paused queue is then
 /// resumed. A request that waits for its turn has no task and no thread, and its time limits begin when it starts.
@@ -17,7 +17,7 @@ public final class RequestQueue: Sendable {
   ///
   /// - Parameters:
   ///   - client: The client that sends the requests.
-  ///   - limits: The limits of concurrent requests; 4 in total by default.
+  ///   - limits: The limits on concurrent requests; 4 in total by default.
   ///   - onFailure: The effect of a failure on the other requests.
   ///   - progress: How ``progress`` is computed.
   ///   - paused: Whether requests start only after ``resume()``, or when the queue is released.
@@ -76,7 +76,7 @@ public final class RequestQueue: Sendable {
     }
   }
 
-  /// Adds a `GET` request to a variable, such as a `URL` or a `String`.
+  /// Adds a `GET` request to a target in a variable, such as a `URL` or a `String`.
   ///
   /// See ``add(_:priority:after:options:)-(HTTPRequest,_,_,_)``.
   @discardableResult
@@ -87,7 +87,7 @@ public final class RequestQueue: Sendable {
     add(.get(target.requestTarget), priority: priority, after: predecessors, options: options)
   }
 
-  /// Adds a download of a variable, such as a `URL` or a `String`.
+  /// Adds a download of a target in a variable, such as a `URL` or a `String`.
   ///
   /// See ``download(_:to:priority:after:options:progress:)-(HTTPRequest,_,_,_,_,_)``.
   @discardableResult

@@ -20,7 +20,7 @@ struct EventRules {
 
   /// Whether the request may be sent again after an event stream.
   var repeats: Bool
-  /// Whether there has been an event stream before; the first connection is that of any request.
+  /// Whether this is a reconnect after an event stream; the first connection is made as for any request.
   var isReconnect: Bool
 
   func outcome(of ending: Ending) -> Outcome {
@@ -35,7 +35,7 @@ struct EventRules {
 }
 
 extension EventRules.Ending {
-  /// The end by an error; `isReading` tells an event stream from the wait for its head.
+  /// The end by an error; `isReading` distinguishes an event stream from the wait for its head.
   init(_ error: HTTPError, isReading: Bool) {
     let mayPass = error.isConnectivity || error.isTimeout
     self =

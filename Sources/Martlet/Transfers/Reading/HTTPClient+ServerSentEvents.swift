@@ -29,7 +29,7 @@ extension HTTPClient {
     ServerSentEvents(core: core, request: request, options: options)
   }
 
-  /// Reads the server-sent events of a variable, such as a `URL` or a `String`.
+  /// Reads the server-sent events of a target in a variable, such as a `URL` or a `String`.
   ///
   /// See ``serverSentEvents(_:options:)-(HTTPRequest,_)``.
   @_disfavoredOverload public nonisolated func serverSentEvents(

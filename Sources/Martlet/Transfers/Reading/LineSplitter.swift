@@ -7,7 +7,7 @@ import MartletBase
 /// ```
 ///
 /// A line is returned as soon as its end has arrived: after a CR it does not wait for an LF, which is skipped if it
-/// comes.
+/// arrives.
 struct LineSplitter {
   enum Ends {
     /// LF, CR LF, or a lone CR.

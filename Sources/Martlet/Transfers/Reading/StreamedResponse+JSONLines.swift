@@ -3,8 +3,8 @@ import MartletBase
 extension StreamedResponse {
   /// The values of a body with one JSON text per line (JSON Lines, NDJSON), as they arrive.
   ///
-  /// A line ends with LF or CR LF; the last one needs no line ending. Blank lines are skipped. Neither a time limit nor a
-  /// cancellation ends the decoding of a line, so limit its size: <doc:JSON>.
+  /// A line ends with LF or CR LF; the last one needs no line ending. Blank lines are skipped. Neither a time limit nor
+  /// a cancellation ends the decoding of a line, so limit its size: <doc:JSON>.
   ///
   /// Created by ``StreamedResponse/jsonLines(as:decoder:upTo:)``. Readable once, like the body.
   public struct JSONLines<Element: Decodable & Sendable>: AsyncSequence, Sendable {
@@ -24,7 +24,7 @@ extension StreamedResponse {
       /// The next value, or `nil` at the end and after an error.
       ///
       /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding`` with the line number, or
-      ///   ``HTTPError/Kind/bodyTooLarge`` for a line that is too long; any error of reading the body.
+      ///   ``HTTPError/Kind/bodyTooLarge`` for a line that is too long; any error from reading the body.
       public mutating func next() async throws -> Element? {
         while !isOver {
           guard let line = try await reader.next({ Self.text(of: $0) }) else { break }

@@ -168,7 +168,7 @@
       }
     }
 
-    /// Notes the response of a proxy to credentials.
+    /// Records the response of a proxy to credentials.
     ///
     /// Credentials that were never accepted opened no connection.
     func record(_ proxy: Proxy, _ identity: Credential, isAccepted: Bool) {

@@ -2,7 +2,7 @@
   import CurlEngine
   import MartletBase
 
-  // A client's settings, as the engine takes them.
+  // A client's settings, in the form that the engine accepts.
 
   extension CurlConnectionSettings {
     init(_ settings: TransportSettings) {

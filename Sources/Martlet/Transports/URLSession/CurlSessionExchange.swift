@@ -39,7 +39,7 @@
         task.resume()
       }
 
-      /// Releases the transfer, so no task is created for it any more.
+      /// Releases the transfer, so no further task is created for it.
       func transferIsOver() { state.withLock { $0.transfer = nil } }
 
       /// Ends the task; blocks as ``start(in:)`` does.

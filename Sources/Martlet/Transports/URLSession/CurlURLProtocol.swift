@@ -5,10 +5,10 @@
 
     /// Replaces the system's loader for the session of ``CurlSessionTasks``.
     ///
-    /// The session is informed only of the start and the end of a task. It gets no response with a challenge to answer,
+    /// The session is notified only of the start and the end of a task. It gets no response with a challenge to answer,
     /// no header field to parse and no bytes to copy. All methods run on its work queue.
     final class CurlURLProtocol: URLProtocol {
-      /// Whether the session has been informed of the end.
+      /// Whether the session has been notified of the end.
       private var isEnded = false
       /// Whether the session has cancelled the task and will end it.
       private var isStopped = false

@@ -13,7 +13,7 @@
   /// ```
   ///
   /// Cancelling a task while the loader processes one of our completion handlers crashes the loader of Linux. So
-  /// cancellation from outside takes three steps: set a flag, fail the reader at once, and cancel the task in an
+  /// cancellation from outside needs three steps: set a flag, fail the reader at once, and cancel the task in an
   /// operation on the delegate's serial queue, where no delegate method can be running. Once the flag is set, redirects
   /// are not answered.
   final class URLSessionExchange: BodyStream.Source {
@@ -124,11 +124,11 @@
           return (false, !wire.mayMeetProxyResponse)
         }
       }
-      if isLate { return cancel(HTTPError(.protocolViolation, "a second response came in the middle of the first")) }
+      if isLate { return cancel(HTTPError(.protocolViolation, "a second response arrived in the middle of the first")) }
       if isDue { deliverHead() }
     }
 
-    /// Notes a 1xx response: the request has arrived, and the wait continues.
+    /// Records a 1xx response: the request has arrived, and the wait continues.
     private func receivedInformation() {
       state.withLock { $0.hasMoved = true }
       let control = context.exchange

@@ -5,7 +5,7 @@
   ///
   /// Apple platforms use the system's loader. On Linux, the session gets Martlet's own loader, which uses the system's
   /// libcurl: a server can crash Foundation's loader there, and that loader delivers bytes faster than a slow reader
-  /// takes them. The documentation of ``CurlTransport`` also applies to Martlet's loader. Without a usable libcurl,
+  /// consumes them. The documentation of ``CurlTransport`` also applies to Martlet's loader. Without a usable libcurl,
   /// Linux also uses the system's loader, and reports that once on standard error, unless ``Loader/engine`` is chosen.
   /// `Docs/URLSessionOnLinux.md` describes the consequences, and ``HTTPClient/diagnostics`` names the loader in use.
   ///

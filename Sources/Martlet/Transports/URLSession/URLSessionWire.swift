@@ -135,7 +135,7 @@
   }
 
   extension HTTPHeaders {
-    /// The fields as Foundation takes them: one line per name (RFC 9110 §5.3, RFC 6265bis §5.8.3).
+    /// The fields in the form that Foundation accepts: one line per name (RFC 9110 §5.3, RFC 6265bis §5.8.3).
     ///
     /// Fields with one name in different cases are one field, with the first spelling.
     func joined() -> [String: String] {

@@ -61,7 +61,7 @@
   #if canImport(FoundationNetworking)
     /// A stream that returns exactly the announced number of bytes, or fails before the last ones.
     ///
-    /// The loader takes the length from the header field and does not count. Without this stream, the server would read
+    /// The loader reads the length from the header field and does not count. Without this stream, the server would read
     /// the rest of a file that grew as another request, and the loader would wait forever for the rest of one that
     /// shrank.
     private final class ExactStream: InputStream {

@@ -152,7 +152,7 @@ import Testing
       testDescription: "a long Retry-After", script: [reply(["Retry-After": "3600"], .serviceUnavailable)],
       options: .retry(.backoff()),
       expected: [
-        "the request is not repeated: the server asked for a delay of 3600.0 s; the policy waits at most 60.0 s",
+        "the request is not repeated: the server requested a delay of 3600.0 s; the policy waits at most 60.0 s",
         "the status 503 is an error",
       ]),
     Situation(

@@ -174,7 +174,7 @@ import Testing
     #expect(isInOrder && table.entries.isEmpty && table.bytes == 0)
   }
 
-  @Test mutating func `random events drain the table and never start two requests of a key at once`() {
+  @Test mutating func `random events drain the table and never start two requests with the same key at once`() {
     var random = SeededGenerator(seed: 11)
     for _ in 0..<200 {
       var table = Self.table(3, perHost: 2)

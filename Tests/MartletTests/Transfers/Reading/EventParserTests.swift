@@ -102,7 +102,7 @@ import Testing
     #expect(parser.lastEventID == "1")
   }
 
-  @Test func `rejects an oversized event in one line or in many`() throws {
+  @Test func `rejects an oversized event on one line or on many`() throws {
     let long = String(repeating: "x", count: 94)
     #expect(try Self.events([Data("data: \(long)\n\n".utf8)], upTo: 100).count == 1)
     for text in ["data: \(long)y", "data: \(long)\ndata: 123456\n", String(repeating: "data\n", count: 102)] {
