@@ -1,6 +1,6 @@
 import Martlet
 
-/// Completes and checks the URLs of the command line.
+/// Completes and checks the URLs on the command line.
 ///
 /// A word without a scheme counts as a URL only if its host contains a dot, has a port, or is `localhost`, so a
 /// misspelled command never becomes the name of a host.
@@ -8,7 +8,7 @@ enum Address {
   /// Completes a URL: `:8080/x` is on this machine, and the scheme can be omitted.
   ///
   /// - Parameters:
-  ///   - text: The word of the command line.
+  ///   - text: The word on the command line.
   ///   - base: The URL that a path such as `/users` is appended to, as to ``HTTPClient/Configuration/baseURL``.
   /// - Returns: The whole URL.
   /// - Throws: ``UsageError`` with the cure if the word is not a URL.

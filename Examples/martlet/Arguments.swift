@@ -3,7 +3,7 @@ import Martlet
 
 /// Reads a command line; touches neither the network nor, except for ``Defaults``, files.
 struct Arguments {
-  /// Returns the options of the configuration file; `nil` means the usual file.
+  /// Returns the options in the configuration file; `nil` means the usual file.
   typealias Defaults = (_ file: String?) throws(UsageError) -> [GivenOption]
 
   private var command = RequestCommand(url: "")
@@ -26,7 +26,7 @@ struct Arguments {
   /// Reads the program's arguments without its name.
   ///
   /// - Parameters:
-  ///   - arguments: The words of the command line.
+  ///   - arguments: The words on the command line.
   ///   - defaults: Reads the configuration file of `--config`, or the usual one; returns nothing by default.
   /// - Returns: The command.
   /// - Throws: ``UsageError`` that names the wrong word and the nearest right one.
@@ -288,7 +288,7 @@ struct Arguments {
     }
   }
 
-  /// Whether the value of an option looks like the URL of the command line; ignores words that may be secrets.
+  /// Whether the value of an option looks like the command line's URL; ignores words that may be secrets.
   private static func mayTakeURL(_ given: GivenOption) -> Bool {
     let names = ["--data", "--body", "--json", "--cookie", "--save-cookies", "--output", "--har", "--session"]
     let (name, value) = (given.option.name, given.value)
@@ -306,7 +306,7 @@ struct Arguments {
     return UsageError("the URL is missing, because '\(value)' is the value of '\(taker.spelling)'\(way)")
   }
 
-  /// Completes a URL of the command line.
+  /// Completes a URL from the command line.
   ///
   /// `isFirst` is whether the user may have meant a command or a method, and `next` is the word after the URL.
   func url(_ word: String, isFirst: Bool = false, next: String? = nil) throws(UsageError) -> String {

@@ -11,7 +11,7 @@ enum Completion {
     }
   }
 
-  /// The methods that are offered beside the commands.
+  /// The methods that are offered in addition to the commands.
   private static var methods: [String] { Arguments.methods }
   private static var commands: [CommandName] { CommandName.allCases.filter { $0 != .request } }
   private static var valued: [OptionEntry] { OptionEntry.all.filter(\.takesValue) }

@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// The connection and trust settings of the command line.
+/// The connection and trust settings from the command line.
 struct Connecting: Equatable, Sendable {
   enum Lane: String, CaseIterable, Sendable {
     case curl

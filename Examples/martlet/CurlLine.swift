@@ -73,7 +73,7 @@ struct CurlLine {
       return ["--form-string", "\(part.name)=\(Redaction.standard.hides(item: part.name) ? "***" : text)"]
     case .file(let path, let name, let kind): (content, filename, type) = ("@\(path)", name, kind)
     case .contents(let path, let name, let kind): (content, filename, type) = ("<\(path)", name, kind)
-    // The data of standard input.
+    // The data from standard input.
     case .data(_, let name, let kind): (content, filename, type) = ("@-", name, kind)
     }
     let attributes = (type.map { ";type=\($0)" } ?? "") + (filename.map { ";filename=\($0)" } ?? "")

@@ -60,7 +60,7 @@ struct DownloadCommand: Equatable, Sendable {
     return URL(filePath: output, directoryHint: Self.isFolder(output) ? .isDirectory : .notDirectory)
   }
 
-  /// Downloads a few files at a time, and reports them in the order of the command line.
+  /// Downloads a few files at a time, and reports them in command-line order.
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     let bar = ProgressBar(line: LiveLine(output: errors), count: urls.count)
     let signals = Signals {
@@ -102,7 +102,7 @@ struct DownloadCommand: Equatable, Sendable {
     }
   }
 
-  /// Creates a client with the settings of the command line.
+  /// Creates a client with the settings from the command line.
   static func client(_ template: RequestCommand) async throws -> HTTPClient {
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = RunRequest.userAgent

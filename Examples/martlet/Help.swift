@@ -123,7 +123,7 @@ extension Help {
     "fish  martlet completion fish > ~/.config/fish/completions/martlet.fish",
   ]
 
-  /// The help of the configuration file.
+  /// The help text about the configuration file.
   static let config = [
     "The configuration file contains default options.", "",
     "The file is $XDG_CONFIG_HOME/martlet/config, or ~/.config/martlet/config.",
@@ -134,7 +134,7 @@ extension Help {
     "  timeout = 10", "  base = https://api.example.com", "  header = Accept: application/json", "  no-follow", "",
     "  [download]", "  segments = 4", "",
     "A section overrides the lines above the first section.",
-    "Options of the command line override the file. A header field overrides only",
+    "Command-line options override the file. A header field overrides only",
     "fields with the same name. A file with passwords or tokens must have mode 0600.",
   ]
 

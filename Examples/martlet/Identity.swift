@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// The credentials and cookies of the command line.
+/// The credentials and cookies from the command line.
 struct Identity: Equatable, Sendable {
   /// The value of `--user`: a name, and a password unless the tool asks for it.
   struct User: Equatable, Sendable {
@@ -23,7 +23,7 @@ struct Identity: Equatable, Sendable {
   var isDefault = false
   /// The file that stores entered passwords.
   var credentials: String?
-  /// The cookies of the command line, each as `name=value`.
+  /// The cookies from the command line, each as `name=value`.
   var cookies: [String] = []
   /// The file that stores the cookies.
   var jar: String?
@@ -118,7 +118,7 @@ struct Identity: Equatable, Sendable {
     }
   }
 
-  /// Removes the user or the token of the configuration file.
+  /// Removes the user or token from the configuration file.
   mutating func dropDefault() {
     if isDefault { (user, token, scheme, isDefault) = (nil, nil, nil, false) }
   }

@@ -49,7 +49,7 @@ extension OptionEntry {
       "--data", short: "d", value: .file("TEXT|@FILE"), .content, "post form data, as in curl", composing,
       isConfigurable: false),
     OptionEntry(
-      "--data-ascii", value: .file("TEXT|@FILE"), .content, "post form data, as --data", composing,
+      "--data-ascii", value: .file("TEXT|@FILE"), .content, "post form data, like --data", composing,
       isConfigurable: false),
     OptionEntry(
       "--data-raw", value: .text("TEXT"), .content, "post form data, even with '@'", composing, isConfigurable: false),

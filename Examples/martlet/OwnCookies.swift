@@ -1,8 +1,8 @@
 import Martlet
 
-/// Sends the cookies of the command line in addition to the jar's, without storing them in the jar's file.
+/// Sends the command line's cookies in addition to the jar's, without storing them in the jar's file.
 struct OwnCookies: Middleware {
-  /// The remaining cookies of the command line; in memory.
+  /// The remaining cookies from the command line; in memory.
   let jar: CookieJar
 
   func intercept(

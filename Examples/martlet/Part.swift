@@ -9,7 +9,7 @@ struct Part: Equatable, Sendable {
     case file(String, filename: String?, type: String?)
     /// The contents of a file as a field; `-` is standard input.
     case contents(String, filename: String? = nil, type: String? = nil)
-    /// The data of standard input, or a text with attributes.
+    /// The data from standard input, or text with attributes.
     case data(Data, filename: String?, type: String?)
   }
 

@@ -76,7 +76,7 @@ struct RunRequest: Sendable {
     let recorder = try command.har.map { try HARRecorder(to: URL(fileURLWithPath: $0)) }
     if let recorder { configuration.instruments.append(recorder) }
     let client = HTTPClient { [configuration] in $0 = configuration }
-    // Cookies of the command line replace those of the session.
+    // Cookies from the command line replace those of the session.
     await session?.fill(client.cookies)
     try await command.identity.fill(client.cookies)
     let before = session == nil ? "" : await client.cookies.netscape

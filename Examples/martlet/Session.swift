@@ -111,10 +111,10 @@ struct Session: Equatable, Sendable {
 
   /// Adds the session's header fields and credentials to a request, unless the command line contains others.
   ///
-  /// They replace those of the configuration file.
+  /// They replace those from the configuration file.
   func apply(to command: inout RequestCommand) {
     var record = record
-    // The user of the URL is a credential of the command line, for this request only.
+    // The URL's user is a command-line credential, for this request only.
     if command.urlHasUser { record.dropCredential() }
     let fields = record.headers.filter { $0.count == 2 && Self.keeps($0[0]) }
     let hasCredential = record.hasCredential
@@ -139,7 +139,7 @@ struct Session: Equatable, Sendable {
   /// Adds the session's cookies to a client's jar.
   func fill(_ jar: CookieJar) async { await jar.add(netscape: record.cookies) }
 
-  /// Keeps the header fields and credentials of the command line.
+  /// Keeps the header fields and credentials from the command line.
   mutating func keep(_ command: RequestCommand) throws(UsageError) {
     changes = try Changes(command)
     record.apply(changes)

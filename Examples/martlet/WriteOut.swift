@@ -42,7 +42,7 @@ struct WriteOut: Equatable, Sendable {
       case .httpVersion: "HTTP version of the response"
       case .method: "method of the last request"
       case .scheme: "scheme of the last URL"
-      case .url: "URL of the command line"
+      case .url: "URL on the command line"
       case .effectiveURL: "URL of the last request"
       case .redirectURL: "target of a redirect that was not followed"
       case .redirects: "number of followed redirects"

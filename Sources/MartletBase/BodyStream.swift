@@ -36,7 +36,7 @@ package final class BodyStream: Sendable {
     var following: [Data] = []
     /// Whether the empty buffer has reserved memory.
     var isReserved = false
-    /// Placed here, because beside another `Bool` it takes no additional memory (decision 0053).
+    /// Placed here, because next to another `Bool` it needs no additional memory (decision 0053).
     var isStreamed = false
     var end: End?
     /// The waiting reader; only one of the two is set.

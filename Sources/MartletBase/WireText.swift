@@ -2,7 +2,7 @@
 ///
 /// A field value may contain any octet above 0x7F (RFC 9110 §5.5), and a value that is sent back must keep its octets.
 /// In such a value, each of these octets becomes a private-use scalar, U+F780 to U+F7FF. Wire text can therefore be
-/// parsed, cut and joined like any other text. Valid UTF-8 stays as it is, unless it contains one of these scalars.
+/// parsed, cut and joined like any other text. Valid UTF-8 is unchanged, unless it contains one of these scalars.
 public enum WireText {
   private static let base: UInt32 = 0xF700
   private static let scalars = (base + 0x80)...(base + 0xFF)

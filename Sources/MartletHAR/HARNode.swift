@@ -69,7 +69,7 @@ enum HARNode {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// The escape of an octet (RFC 8259 §7), or `nil` if the octet is written as it is.
+  /// The escape of an octet (RFC 8259 §7), or `nil` if the octet is written unchanged.
   private static func escape(_ octet: UInt8) -> String? {
     switch octet {
     case UInt8(ascii: "\""): "\\\""

@@ -10,7 +10,7 @@ extension HTTPRequest {
   /// - Parameter limit: The maximum number of bytes; 64 MiB by default. A larger body throws
   ///   `HTTPError.Kind.bodyTooLarge`.
   /// - Returns: The bytes.
-  /// - Throws: `HTTPError`, the error of a stream, or `CancellationError`.
+  /// - Throws: `HTTPError`, an error from a stream, or `CancellationError`.
   public func bodyData(upTo limit: Int = 64 << 20) async throws -> Data {
     guard let body else { return Data() }
     var bytes = Data()
@@ -28,6 +28,6 @@ extension HTTPRequest {
   /// For closures of ``StubTransport`` and for ``StubTransport/requests``.
   ///
   /// - Returns: The fields.
-  /// - Throws: `HTTPError`, or the error of the closure that creates them.
+  /// - Throws: `HTTPError`, or an error from the closure that creates them.
   public func bodyTrailers() async throws -> HTTPHeaders { try await body?.trailers?.fields() ?? [:] }
 }

@@ -37,7 +37,7 @@ extension SamplesTests {
     #expect(error?.kind == .invalidRequest)
   }
 
-  @Test func `uses the proxy of the environment`() {
+  @Test func `uses the environment's proxy`() {
     let client = HTTPClient { $0.proxy = .environment }
 
     #expect("\(client.configuration.proxy)" == "environment")

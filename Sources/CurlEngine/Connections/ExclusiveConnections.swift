@@ -3,8 +3,8 @@ import CMartletShim
 
 /// The keys that separate the HTTP/2 connections of streamed responses.
 ///
-/// Only TCP can slow down a stream whose reader pauses, and only if nothing else arrives on its connection: beside
-/// other streams libcurl buffers up to 32 MiB of it. So each streamed response gets a key that no other running one of
+/// Only TCP can slow down a stream whose reader pauses, and only if nothing else arrives on its connection: with other
+/// streams on it, libcurl buffers up to 32 MiB of it. So each streamed response gets a key that no other running one of
 /// its origin has. libcurl reuses a connection only for equal keys.
 ///
 /// Each loop has its own instance, used under the loop's lock.

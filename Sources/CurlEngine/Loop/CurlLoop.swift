@@ -118,7 +118,7 @@ final class CurlLoop {
     guard let multi, running == 0 else { return .threadIsNeeded }
     endAwaiting()
     answer.begin(transfer)
-    // The transfer may have ended already, or never begin.
+    // The transfer may have ended already, or may never begin.
     defer { if transfer.handle == nil { answer.forget(transfer) } }
     // Bounded, because the caller has other work.
     for _ in 0..<4 where !performWaiting(multi) {

@@ -7,7 +7,7 @@ struct ReceivedHead {
   let timing: CurlTiming
 }
 
-/// A response whose body is on its way, as the caller gets it.
+/// A response in the form that the caller receives, while its body is still arriving.
 package final class CurlResponse: Sendable {
   package let status: Int
   package let reason: String?

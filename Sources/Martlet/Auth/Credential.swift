@@ -6,7 +6,7 @@ public import MartletBase
 public struct Credential: Sendable, Hashable {
   /// Indirect, because options are copied for every request and rarely have a credential.
   private indirect enum Secret: Sendable, Hashable {
-    /// With a domain, an account of it.
+    /// With a domain, an account in it.
     case password(user: String, String, domain: String?, isAllowedWithoutTLS: Bool)
     case token(String, refresh: String?, expires: Date?)
     case ticket(isAllowedWithoutTLS: Bool)
@@ -46,7 +46,7 @@ public struct Credential: Sendable, Hashable {
     Credential(secret: .token(token, refresh: refreshToken, expires: expires), isPreemptive: isPreemptive)
   }
 
-  /// An account of a Windows domain, for NTLM only.
+  /// A Windows domain account, for NTLM only.
   ///
   /// libcurl supports only user names in ASCII and passwords in ISO 8859-1. Requests with others throw
   /// ``HTTPError/Kind/invalidRequest``, because every wrong proof may count against the account.
@@ -54,7 +54,7 @@ public struct Credential: Sendable, Hashable {
   /// - Parameters:
   ///   - user: The user name, without the domain.
   ///   - password: The password.
-  ///   - domain: The domain, or the name of the server that has the account; may be empty.
+  ///   - domain: The domain, or the name of the server that hosts the account; may be empty.
   ///   - isAllowedWithoutTLS: Whether to authenticate to a server over http, where an attacker on the path can use the
   ///     proof for their own requests, and guess the password offline.
   /// - Returns: The credential.

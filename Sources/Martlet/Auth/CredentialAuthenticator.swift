@@ -99,7 +99,7 @@ extension Authenticator where Self == Authenticators.CredentialAuthenticator {
   /// - Returns: The authenticator.
   public static func bearer(_ token: String) -> Authenticators.CredentialAuthenticator { Self(.token(token)) }
 
-  /// An account of a Windows domain, for NTLM (on Linux, with libcurl).
+  /// A Windows domain account, for NTLM (on Linux, with libcurl).
   ///
   /// - Parameters:
   ///   - user: The user name, without the domain.

@@ -12,7 +12,7 @@ extension HTTPClient {
   /// - Returns: The request.
   /// - Throws: ``HTTPError``: the kinds that a request throws before it is sent, such as
   ///   ``HTTPError/Kind/invalidRequest`` and ``HTTPError/Kind/fileFailed``, and ``HTTPError/Kind/invalidRequest`` for a
-  ///   URL with a user name, whose password would be stored. An error of a body stream that is spooled;
+  ///   URL with a user name, whose password would be stored. An error from a body stream that is spooled;
   ///   `CancellationError`.
   @concurrent public nonisolated func prepare(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()

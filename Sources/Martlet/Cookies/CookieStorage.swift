@@ -47,7 +47,7 @@ final class CookieStorage: Sendable {
 
   var keepsNothing: Bool { if case .nowhere = keeping { true } else { false } }
 
-  /// The last error of reading or writing the file; `nil` after a success.
+  /// The last error from reading or writing the file; `nil` after a success.
   var lastProblem: HTTPError? { problem.withLock { $0 } }
 
   /// Runs a closure with the cookies, under the lock.

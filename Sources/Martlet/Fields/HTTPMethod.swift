@@ -5,7 +5,7 @@ import MartletBase
 /// Any token is a method and case matters: `get` is not `GET` (RFC 9110 §9.1). Nothing is checked here; a request
 /// whose method is not a token is refused before anything is sent.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
-  /// The method as it is written in the request line.
+  /// The method as written in the request line.
   public let rawValue: String
 
   /// Creates a method from its exact spelling.
@@ -77,6 +77,6 @@ extension HTTPMethod: ExpressibleByStringLiteral {
 }
 
 extension HTTPMethod: CustomStringConvertible {
-  /// The method as it is written in the request line.
+  /// The method as written in the request line.
   public var description: String { rawValue }
 }

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// The hosts that requests may go to.
+/// The hosts to which requests may be sent.
 ///
 /// | pattern | allows |
 /// |---|---|
@@ -24,7 +24,7 @@ struct AllowedHosts: Sendable, Hashable {
     }
   }
 
-  /// Whether requests may go to a host, as in a parsed URL, and a port.
+  /// Whether requests may be sent to a host, as in a parsed URL, and a port.
   func allows(_ host: String, port: Int) -> Bool { entries.cover(host, port: port) }
 
   private static func read(_ text: String) throws(InvalidInput) -> HostRule {

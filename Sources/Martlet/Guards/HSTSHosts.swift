@@ -12,7 +12,7 @@ final class HSTSHosts: Sendable {
   private let path: String?
   /// File access blocks, so it must not run on the cooperative thread pool.
   private let saves = SaveQueue(label: "Martlet.HSTSHosts")
-  /// The error of reading the file, whose hosts are then unknown.
+  /// The error from reading the file, whose hosts are then unknown.
   let problem: HTTPError?
 
   init(_ store: RequestGuard.HSTSStore, now: Date) {

@@ -26,7 +26,7 @@ import MartletBase
   case number(Double)
   /// A number that neither `Int` nor `Double` can hold, as it was written: an integer beyond `Int`, or `1e400`.
   ///
-  /// Its digits are sent as they are, if they are at most 38 and the number is below 10^127.
+  /// Its digits are sent unchanged, if there are at most 38 and the number is below 10^127.
   case digits(String)
   /// A string.
   case string(String)
@@ -97,7 +97,7 @@ extension JSONValue {
 }
 
 extension JSONValue: Hashable {
-  /// Whether two values are equal; 1 equals 1.0, and ``digits(_:)`` are compared as they are written.
+  /// Whether two values are equal; 1 equals 1.0, and ``digits(_:)`` are compared as written.
   ///
   /// - Parameters:
   ///   - left: A value.

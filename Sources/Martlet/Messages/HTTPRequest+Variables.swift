@@ -1,7 +1,7 @@
 /// Requests from variables: a `URL` or a `String` as the target, or dictionaries as query and headers.
 ///
-/// A literal target is always a ``RequestTarget``, with escaped values. Dictionaries are sorted by name. A literal query
-/// or literal headers beside a dictionary are a dictionary as well, so each name may occur once.
+/// A literal target is always a ``RequestTarget``, with escaped values. Dictionaries are sorted by name. A literal
+/// query or literal headers combined with a dictionary are a dictionary as well, so each name may occur once.
 extension HTTPRequest {
   /// Creates a `GET` request; see ``get(_:query:headers:)-(RequestTarget,_,HTTPHeaders)``.
   ///

@@ -185,7 +185,7 @@ extension AuthSession {
 }
 
 extension Call {
-  /// Records why a 401 is not answered, if no session answers for its request.
+  /// Records why a 401 is not answered, if no session handles its request.
   @inline(never) func recordSilence(to request: HTTPRequest) {
     var reason = Explanation.Reason.noCredential
     if request.headers.contains("Authorization") {

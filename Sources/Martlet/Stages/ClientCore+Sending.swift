@@ -200,7 +200,7 @@ extension ClientCore {
 extension Call {
   /// Ends exchanges that middleware has left behind, because neither a limit nor a cancellation would end them.
   func endLeftovers() {
-    // The reason of an abort takes precedence.
+    // The reason for an abort takes precedence.
     if !settings.isAbortAware, !isAborted { abortSource.abort(MiddlewareNext.late) }
   }
 

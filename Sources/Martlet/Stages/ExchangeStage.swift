@@ -73,7 +73,7 @@ struct ExchangeStage: Stage {
       error.message += ", less the deadline header's margin"
       error.phase = .queued
       error.mayHaveReachedServer = !call.attempts.isEmpty
-      // The first exchange of a hedged request may still be answered.
+      // The first exchange of a hedged request may still get a response.
       if context.lane?.isHedge == true { throw NoCapacityForHedge() }
       // It would be the same with every further attempt.
       call.complete(&error)

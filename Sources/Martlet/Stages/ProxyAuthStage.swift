@@ -83,7 +83,7 @@ struct ProxyAuthStage: Stage {
         try await drain(refused, exchange)
       }
     } catch let error as HTTPError {
-      // The reason of an abort is thrown as it is.
+      // The reason for an abort is thrown unchanged.
       try exchange.abortSource.check()
       throw HTTPError(
         error.kind, "the proxy \(use.proxy): \(error.message)", phase: .connecting, underlying: error.underlying)

@@ -111,7 +111,7 @@ struct RetryStage: Stage {
 }
 
 extension RequestContext {
-  /// Waits for the delay of a retry, or for another reason; throws the reason of an abort.
+  /// Waits for the delay of a retry, or for another reason; throws the reason for an abort.
   func pause(for duration: Duration, reason: RequestEvent.WaitReason? = nil) async throws {
     call.report(.waiting(reason ?? .retryDelay(duration)))
     defer { call.report(.running) }

@@ -91,7 +91,7 @@ extension TransportConformance {
     .fails(
       "refuses two different values of Content-Length", .protocolViolation, .connectionLost,
       from: [.raw(Bench.ok + "Content-Length: 5\r\nContent-Length: 7\r\n\r\nhello, world")]),
-    Case("does not trust Content-Length beside Transfer-Encoding") { bench in
+    Case("does not trust Content-Length together with Transfer-Encoding") { bench in
       let text = Bench.ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
       try await bench.expectErrorOrBody(of: Data("hello".utf8), whole: true, from: .raw(text))
     },

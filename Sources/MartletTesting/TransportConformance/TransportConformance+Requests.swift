@@ -4,7 +4,7 @@ import Martlet
 extension TransportConformance {
   /// Requests as they arrive (RFC 9112 §3, RFC 9110 §9).
   static let requestCases: [Case] = [
-    Case("sends every method as it is written") { bench in
+    Case("sends every method as written") { bench in
       let server = try MockServer(.ok("done"))
       let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]
       for method in methods {

@@ -205,7 +205,7 @@
       #expect(request.header("Proxy-Authorization") == "Basic dXNlcjpw")
       #expect(!String(decoding: request.rawHead, as: UTF8.self).contains("secret"))
       #expect(error?.kind == .cannotConnect && error?.phase == .connecting)
-      #expect(error?.message == "the proxy \(server.url) answered 403 to CONNECT")
+      #expect(error?.message == "the proxy \(server.url) responded to CONNECT with 403")
       #expect(server.requests.count == 1)
     }
 

@@ -118,7 +118,7 @@
       }
     }
 
-    @Test func `closeIdleConnections closes sockets beside a running request`() async throws {
+    @Test func `closeIdleConnections closes sockets while a request is running`() async throws {
       await #expect(processExitsWith: .success) {
         let gate = Gate()
         defer { gate.open() }

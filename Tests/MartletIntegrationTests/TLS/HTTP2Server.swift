@@ -101,8 +101,8 @@ struct HTTP2Server {
   /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with a different length. `raw:HEX`: bytes.
   /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`.
   /// - `again` ends the response to the first of equal requests.
-  /// - `refuse`: REFUSED_STREAM in place of the response to the first of equal requests. `refuse:CODE:LAST`: GOAWAY and
-  ///   the end of the connection, likewise.
+  /// - `refuse`: REFUSED_STREAM in place of the response to the first of equal requests. `refuse:CODE:LAST`: The same
+  ///   with GOAWAY and the end of the connection.
   private static let program = """
     import os, socket, ssl, struct, sys, threading, time, zlib
     import hpack

@@ -57,7 +57,7 @@ import Testing
     #expect(!command.connecting.isDirect && command.connecting.proxy != nil)
   }
 
-  @Test func `a credential of the command line replaces every credential of the file`() throws {
+  @Test func `a credential on the command line replaces every credential in the file`() throws {
     let bearer = try request("header Authorization: file\nuser ada:x\nbasic", "http://a.test", "--bearer", "t")
     let field = try request("bearer file", "http://a.test", "Authorization:line")
 
@@ -159,7 +159,7 @@ import Testing
     #expect(ConfigFile.path(environment) == path)
   }
 
-  @Test func `the tool reads the file of the environment or of --config`() async throws {
+  @Test func `the tool reads the file named by the environment or --config`() async throws {
     let server = try MockServer(.ok("hello"))
     let folder = try TemporaryFolder()
     try folder.write("base \(server.url("/v1"))\nheader A: file\n", to: "config")

@@ -59,7 +59,7 @@ import Testing
     #expect(server.requests.last?.header("X-One") == nil)
   }
 
-  @Test func `a credential of the command line replaces the stored one, whatever its kind`() async throws {
+  @Test func `a credential on the command line replaces the stored one, whatever its kind`() async throws {
     let server = try MockServer(.ok())
     let basic = "Basic \(Data("bob:pw".utf8).base64EncodedString())"
     let eve = "Basic \(Data("eve:x".utf8).base64EncodedString())"
@@ -139,7 +139,7 @@ import Testing
     #expect(try Session.Changes(command).headers == [["X-Own", "2"], ["Accept", "3"], ["Term", "4"]])
   }
 
-  @Test func `keeps no field and no credential of the configuration file, and replaces them`() throws {
+  @Test func `keeps no field or credential from the configuration file, and replaces them`() throws {
     let config = """
       header X-One: file
       header X-Two: file

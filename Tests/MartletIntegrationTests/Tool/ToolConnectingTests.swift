@@ -79,7 +79,7 @@
       #expect(server.requests.count == 1)
     }
 
-    @Test(.needs(.openssl, .nginx)) func `--unix-socket overrides the proxy of the environment`() async throws {
+    @Test(.needs(.openssl, .nginx)) func `--unix-socket overrides the environment's proxy`() async throws {
       let folder = try TemporaryFolder()
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(

@@ -97,7 +97,7 @@
       #expect(server.requests.map { $0.header("Cookie") } == ["a=1; b=2", "c=3", "d=4", nil])
     }
 
-    @Test func `the jar stores session cookies, and no cookies of the command line`() async throws {
+    @Test func `the jar stores session cookies, but no cookies from the command line`() async throws {
       let server = try MockServer { request in
         switch request.path {
         case "/login": .ok(headers: ["Set-Cookie": "s=1", "Set-Cookie": "b=3"])
@@ -151,7 +151,7 @@
       #expect(jar.status == 2 && jar.errors.contains("--cookie-jar"), "\(jar.errors)")
     }
 
-    @Test func `the server can replace or remove a cookie of the command line`() async throws {
+    @Test func `the server can replace or remove a cookie from the command line`() async throws {
       let server = try MockServer { request in
         switch request.path {
         case "/": .redirect(to: "/1").adding("Set-Cookie", "a=2; Path=/")

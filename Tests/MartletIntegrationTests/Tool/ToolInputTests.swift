@@ -106,7 +106,7 @@
     }
 
     @Test(arguments: [["a=b"], ["-d", "c"], ["--body", "c"], ["-F", "f=c"]])
-    func `refuses standard input beside another body, and names both`(arguments: [String]) async throws {
+    func `refuses standard input together with another body, and names both`(arguments: [String]) async throws {
       try folder.write("data", to: "input")
       let file = try #require(FileHandle(forReadingAtPath: folder.path("input")))
       let pipe = Pipe()

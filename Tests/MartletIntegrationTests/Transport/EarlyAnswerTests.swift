@@ -404,7 +404,7 @@
 
     /// On a connection that other requests use, libcurl would not report the reset.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `an early response is incomplete if its stream is reset beside other streams`(_ lane: Lane) async throws {
+    func `an early response is incomplete if its stream is reset while other streams run`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane)
       let other = client.start(.get(server.target(1, ["head", "data:other"])))
       #expect(await becomes { server.count(of: 1) == 1 })

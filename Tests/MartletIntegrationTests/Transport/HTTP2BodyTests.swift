@@ -185,7 +185,7 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `large downloads beside a silent stream lose no bytes`(_ lane: Lane) async throws {
+    func `large downloads lose no bytes while another stream is silent`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane)
       let silent = client.start(.get(server.target(0, ["head", "data:x"])))
       #expect(await becomes { server.count(of: 0) == 1 })

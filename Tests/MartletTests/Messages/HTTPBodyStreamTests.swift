@@ -118,7 +118,7 @@ import Testing
     #expect(redirecting.requests.count == 1)
   }
 
-  @Test func `rethrows the errors of the stream unchanged`() async throws {
+  @Test func `rethrows errors from the stream unchanged`() async throws {
     struct Broken: Error {}
     let transport = StubTransport { _ in .text("x") }
     let pieces = AsyncThrowingStream<Data, any Error> { $0.finish(throwing: Broken()) }

@@ -143,7 +143,7 @@ import Testing
     #expect(asked.elements == Array(0..<10))
   }
 
-  @Test func `rethrows the error of the closure`() async throws {
+  @Test func `rethrows an error from the closure`() async throws {
     struct Own: Error {}
     let client = Self.client(StubTransport { _ in .redirect(to: "/b") }) { _ in throw Own() }
 

@@ -266,7 +266,7 @@ import Testing
     }
   }
 
-  @Test func `does not repeat after an error of middleware`() async throws {
+  @Test func `does not repeat after an error from middleware`() async throws {
     struct Own: Error {}
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {

@@ -182,7 +182,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @Test func `passes on errors of middleware unchanged`() async throws {
+  @Test func `passes on errors from middleware unchanged`() async throws {
     struct Own: Error, Equatable { var number: Int }
     for isAttempt in [false, true] {
       let failing = ClosureMiddleware { _, _, _ in throw Own(number: 7) }

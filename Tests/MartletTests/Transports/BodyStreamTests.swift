@@ -191,7 +191,7 @@ import Testing
     #expect(left.count == 1)
   }
 
-  @Test func `collecting throws the error of the body`() async {
+  @Test func `collecting throws the body's error`() async {
     let stream = Self.stream("ab", ending: false)
     stream.finish(throwing: Broken())
 

@@ -170,7 +170,7 @@ import Testing
     #expect(partition(pins, ["127.0.0.1"]) != partition(pins, ["127.0.0.2"]))
   }
 
-  @Test func `the proxy of the environment has a partition without its password`() throws {
+  @Test func `the environment's proxy has a partition without its password`() throws {
     let none = try ProxyEnvironment(["no_proxy": "*"])
     let some = try ProxyEnvironment(["http_proxy": "http://a:secret@proxy.test:1", "no_proxy": "b.test"])
     let other = try ProxyEnvironment(["http_proxy": "http://a:secret@proxy.test:1", "no_proxy": "c.test"])

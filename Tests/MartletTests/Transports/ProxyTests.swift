@@ -84,7 +84,7 @@ import Testing
     #expect(error?.message == "environment variable all_proxy is not UTF-8")
   }
 
-  @Test func `reads the usual proxy variables of the environment`() throws {
+  @Test func `reads the usual proxy variables from the environment`() throws {
     #expect(try proxies([:]) == (nil, nil))
     #expect(try proxies(["http_proxy": "http://p:1", "https_proxy": "p:2"]) == ("http://p:1", "http://p:2"))
     #expect(try proxies(["HTTPS_PROXY": "p:2", "https_proxy": ""]) == (nil, "http://p:2"))

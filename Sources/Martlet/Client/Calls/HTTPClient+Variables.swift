@@ -8,7 +8,7 @@ extension HTTPClient {
   ///
   /// The arguments and errors are those of ``get(_:query:headers:options:)`` and its variants. A literal target is
   /// always a ``RequestTarget``, with escaped values. Dictionaries are sorted by name. A literal query or literal
-  /// headers beside a dictionary are a dictionary as well, so each name may occur once.
+  /// headers combined with a dictionary are a dictionary as well, so each name may occur once.
   ///
   /// With callbacks, and in a request such as `.get(url)`, write `RequestTarget(url)` if there is a dictionary.
   @export(implementation)
@@ -36,7 +36,7 @@ extension HTTPClient {
 }
 
 extension HTTPClient {
-  /// A verb without a body, called with variables; see ``HTTPClient/get-swift.property``.
+  /// A verb without a body, whose arguments can be variables; see ``HTTPClient/get-swift.property``.
   public struct Verb: Sendable {
     @usableFromInline let method: HTTPMethod
     @usableFromInline let client: HTTPClient
@@ -47,7 +47,7 @@ extension HTTPClient {
     }
   }
 
-  /// The verb `HEAD`, called with variables; see ``HTTPClient/head-swift.property``.
+  /// The `HEAD` verb, whose arguments can be variables; see ``HTTPClient/head-swift.property``.
   public struct HeadVerb: Sendable {
     @usableFromInline let method: HTTPMethod
     @usableFromInline let client: HTTPClient
@@ -58,7 +58,7 @@ extension HTTPClient {
     }
   }
 
-  /// A verb with a body, called with variables; see ``HTTPClient/post-swift.property``.
+  /// A verb with a body, whose arguments can be variables; see ``HTTPClient/post-swift.property``.
   public struct BodyVerb: Sendable {
     @usableFromInline let method: HTTPMethod
     @usableFromInline let client: HTTPClient

@@ -64,7 +64,7 @@ extension HTTPClient {
     }
   }
 
-  /// Sends requests and passes on their results as they arrive; an error of the closure cancels the other requests.
+  /// Sends requests and passes on their results as they arrive; an error from the closure cancels the other requests.
   private nonisolated func send<E: Endpoint>(
     _ endpoints: [E], limit: Int, _ take: (Int, Result<E.Output, any Error>) throws -> Void
   ) async throws {

@@ -38,7 +38,7 @@ extension Deadline {
     public var origins: [String] {
       didSet { parsed = Self.parse(origins) }
     }
-    /// The time that is reserved for the response's way back and for the client itself; 10 ms by default.
+    /// The time that is reserved for the response's transmission and for the client itself; 10 ms by default.
     ///
     /// If no more than this is left, the request fails before it is sent.
     public var margin = Duration.milliseconds(10)

@@ -98,7 +98,7 @@ enum RequestGate {
     }
   }
 
-  /// The error for a problem of a request, which it names; errors of other code are unchanged.
+  /// The error for a problem of a request, which it names; errors from other code are unchanged.
   static func problem(_ error: any Error, of request: HTTPRequest) -> any Error {
     switch error {
     case let error as InvalidInput: HTTPError(.invalidRequest, error.message, request: request)

@@ -215,7 +215,7 @@ extension HTTPClient {
 
     /// Returns a random number from 0 up to 1, for the jitter of delays.
     ///
-    /// Other numbers count as the nearest of these, and one that is not a number as 0.
+    /// Other numbers count as the nearest of these, and a value that is not a number counts as 0.
     public var random: @Sendable () -> Double = { Double.random(in: 0..<1) } {
       didSet { random = { [random] in random().share } }
     }

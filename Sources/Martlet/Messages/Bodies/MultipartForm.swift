@@ -34,7 +34,7 @@ public struct MultipartForm: Sendable, Hashable {
   /// Adds bytes, as a file if a filename is given.
   ///
   /// - Parameters:
-  ///   - data: The bytes, sent as they are.
+  ///   - data: The bytes, sent unchanged.
   ///   - name: The name of the field.
   ///   - filename: The filename; with `nil`, most servers treat the part as a field and not as a file.
   ///   - type: The media type; by default that of the filename's extension (``MediaType/forFileExtension(_:)``), or

@@ -109,12 +109,12 @@ struct ProxyRouter: Sendable {
 
   var isDirect: Bool { if case .none = rule { true } else { false } }
 
-  /// Settings of the environment that have no effect, for ``HTTPClient/Diagnostics``.
+  /// Environment settings that have no effect, for ``HTTPClient/Diagnostics``.
   var warnings: [String] { (try? environment?.get())?.warnings ?? [] }
 
   /// The proxy for an origin, or `nil` for none.
   ///
-  /// Throws ``InvalidInput``, or the error of a closure of the program.
+  /// Throws ``InvalidInput``, or an error from one of the program's closures.
   func proxy(for origin: Origin, abort source: AbortSource) async throws -> Proxy? {
     switch rule {
     case .none: return nil

@@ -13,8 +13,8 @@ public import MartletBase
 /// The settings apply to a whole client, never to one request. Clients share no connections, and a derived client with
 /// other settings opens its own. Files are read once, when they are named. An invalid file or pin makes every request
 /// throw ``HTTPError/Kind/invalidRequest``, before anything is sent. A server that is not trusted, or that rejects the
-/// client's certificate, is ``HTTPError/Kind/tls``. If a file could not be read for lack of file descriptors or memory,
-/// the next request reads it again, and throws ``HTTPError/Kind/fileFailed`` if that fails.
+/// client's certificate, causes ``HTTPError/Kind/tls``. If a file could not be read for lack of file descriptors or
+/// memory, the next request reads it again, and throws ``HTTPError/Kind/fileFailed`` if that fails.
 ///
 /// The settings apply to servers. For the connection to an `https` proxy, only the roots and ``minimumVersion`` apply.
 public struct TLSSettings: Sendable, Hashable {
@@ -58,7 +58,7 @@ public struct TLSSettings: Sendable, Hashable {
   /// Whether a TLS connection may end a body without `close_notify`; `false` by default.
   ///
   /// Applies to a body with neither `Content-Length` nor chunks, which only the end of its connection ends. An attacker
-  /// on the path could truncate such a body (RFC 9112 §9.8), so without `close_notify` it is
+  /// on the path could truncate such a body (RFC 9112 §9.8), so without `close_notify` it throws
   /// ``HTTPError/Kind/connectionLost``. For servers that never close TLS properly.
   public var allowsMissingCloseNotify = false
 

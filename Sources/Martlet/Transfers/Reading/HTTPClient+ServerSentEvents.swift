@@ -8,8 +8,8 @@ extension HTTPClient {
   /// The request gets `Accept: text/event-stream`, `Cache-Control: no-cache` and `Pragma: no-cache` unless it has these
   /// fields, and does not use the cache. The events end with a `204`, and with the connection if the request is not to
   /// be sent again. If the first connection fails, the error is thrown, as for any request. Later, the client
-  /// reconnects after a lost connection, silence longer than the idle limit, and a reconnect answered with 408, 425,
-  /// 429 or 5xx; it sends the last event's identifier (`Last-Event-ID`).
+  /// reconnects after a lost connection, silence longer than the idle limit, and a reconnect whose response is 408,
+  /// 425, 429 or 5xx; it sends the last event's identifier (`Last-Event-ID`).
   ///
   /// There is no total time limit unless `options` set one, which then covers all connections together. The client's
   /// total limit is meant for requests that end, so it does not apply. ``TimeoutPolicy/idle``, set for the client or in

@@ -85,7 +85,7 @@ final class StreamedCall: Sendable {
     }
     let read = Locked((data: Data(), isWhole: false))
     if limit > 0 {
-      // Not the error of the body, but that of the response is thrown, with what has arrived.
+      // The response's error is thrown instead of the body's, with the bytes that have arrived.
       try? await call.awaited {
         try await race([
           { [self] in

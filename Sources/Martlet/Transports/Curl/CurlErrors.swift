@@ -60,7 +60,7 @@ extension HTTPError {
           isStale: true)
       }
       if let refusal = ending.refusal, !ending.hasConnected {
-        let reason = refusal.status.map { "answered \($0) to CONNECT" } ?? refusalText(refusal)
+        let reason = refusal.status.map { "responded to CONNECT with \($0)" } ?? refusalText(refusal)
         let kind: HTTPError.Kind = refusal.isOfCredentials ? .authenticationFailed : .cannotConnect
         return HTTPError(kind, "the proxy \(proxy ?? "") \(reason)", .connecting, reached: false)
       }

@@ -14,7 +14,7 @@
 /// With OpenSSL, no TLS secrets are written to the file of `SSLKEYLOGFILE`, which is created but stays empty.
 ///
 /// The header sections of one response, including interim responses and trailers, may have 256 KiB and 1,000 fields in
-/// total; more is ``HTTPError/Kind/protocolViolation``. An interim response counts as one more field. While interim
+/// total; more cause ``HTTPError/Kind/protocolViolation``. An interim response counts as one more field. While interim
 /// responses arrive, 16 KiB and 100 fields a second do not count, so they may continue for hours.
 public struct CurlTransport: Transport {
   /// A transport with the system's libcurl.

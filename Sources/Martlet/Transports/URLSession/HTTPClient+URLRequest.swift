@@ -13,7 +13,7 @@
     ///   - request: The request; see ``HTTPRequest/init(_:options:)`` for its properties.
     ///   - options: Per-request options, which override those of the `URLRequest`.
     /// - Returns: The body and the response.
-    /// - Throws: ``HTTPError``, `CancellationError`, or an error of a middleware.
+    /// - Throws: ``HTTPError``, `CancellationError`, or an error from middleware.
     public nonisolated func data(
       for request: URLRequest, options: RequestOptions = RequestOptions()
     ) async throws -> (Data, HTTPURLResponse) {

@@ -15,7 +15,7 @@
   /// Cancelling a task while the loader processes one of our completion handlers crashes the loader of Linux. So
   /// cancellation from outside needs three steps: set a flag, fail the reader at once, and cancel the task in an
   /// operation on the delegate's serial queue, where no delegate method can be running. Once the flag is set, redirects
-  /// are not answered.
+  /// are not followed.
   final class URLSessionExchange: BodyStream.Source {
     private enum Stage {
       case head

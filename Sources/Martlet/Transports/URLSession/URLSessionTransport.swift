@@ -58,7 +58,7 @@
 
     /// `URLSession` with a specific loader.
     ///
-    /// - Parameter loader: The loader; `.system` is the system's even on Linux, `.engine` Martlet's only.
+    /// - Parameter loader: The loader; `.system` is the system's loader even on Linux, and `.engine` is only Martlet's.
     /// - Returns: The transport.
     public static func urlSession(loader: URLSessionTransport.Loader) -> URLSessionTransport {
       URLSessionTransport(loader: loader)

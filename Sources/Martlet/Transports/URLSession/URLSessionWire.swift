@@ -123,7 +123,7 @@
       var fields = headers.joined()
       if length > 0 { fields["Content-Length"] = String(length) }
       #if canImport(FoundationNetworking)
-        // A single space removes a field that the loader would add; an empty value would be sent as it is.
+        // A single space removes a field that the loader would add; an empty value would be sent unchanged.
         var unwanted = ["Accept", "Accept-Language", "User-Agent", "Expect"]
         if request.method != .get && request.method != .head { unwanted.append("Content-Type") }
         for name in unwanted where !headers.contains(name) { fields[name] = " " }

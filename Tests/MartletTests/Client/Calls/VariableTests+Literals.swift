@@ -62,7 +62,7 @@ extension VariableTests {
     #expect(transport.requests.isEmpty)
   }
 
-  @MainActor @Test func `a literal query beside a header dictionary keeps its values`() async throws {
+  @MainActor @Test func `a literal query with a header dictionary keeps its values`() async throws {
     let (client, transport) = Self.client()
     let url = try #require(URL(string: "http://example.test/x"))
     let text = "a b"

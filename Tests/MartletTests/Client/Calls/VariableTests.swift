@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// Targets and pairs in variables, beside literals whose values are escaped.
+/// Targets and pairs in variables, together with literals whose values are escaped.
 @Suite(.hangLimit) struct VariableTests {
   struct Item: Decodable, Sendable { var a: Int }
 
@@ -55,7 +55,7 @@ import Testing
   }
 
   @MainActor @Test(arguments: asyncDictionaryWays + callbackDictionaryWays)
-  func `accepts dictionaries beside literals, URLs and strings`(way: Way) async throws {
+  func `accepts dictionaries together with literals, URLs and strings`(way: Way) async throws {
     let (client, transport) = Self.client()
     let url = try #require(URL(string: "http://example.test/x"))
 
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `keeps the order and repetition of literals beside a variable target`() async throws {
+  @Test func `keeps the order and repetition of literals with a variable target`() async throws {
     let (client, transport) = Self.client()
     let target = "/x"
 
