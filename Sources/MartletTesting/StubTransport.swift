@@ -63,8 +63,8 @@ public final class StubTransport: Transport {
 
   /// Creates a transport that responds by method and path.
   ///
-  /// - Parameter routes: The responses by `"GET /path"`. Any other request fails with `HTTPError.Kind.unsupported`, and
-  ///   the error names it and the routes.
+  /// - Parameter routes: The responses by `"GET /path"`, with the complete escaped path of the URL, without its query.
+  ///   Any other request fails with `HTTPError.Kind.unsupported`, and the error names it and the routes.
   public convenience init(routes: [String: StubResponse]) {
     self.init { request in
       let asked = "\(request.method.rawValue) \(request.url?.path(percentEncoded: true) ?? "")"
