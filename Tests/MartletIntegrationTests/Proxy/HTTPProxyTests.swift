@@ -70,7 +70,7 @@
 
         #expect(error?.kind == .authenticationFailed && error?.phase == .connecting)
         #expect(
-          error?.message.contains("http://127.0.0.1:\(proxy.port) answered \(status)") == true,
+          error?.message.contains("http://127.0.0.1:\(proxy.port) responded to CONNECT with \(status)") == true,
           "\(error?.message ?? "")")
         #expect(error?.description.contains("wrong") == false)
         #expect(plain?.rawValue == status)
