@@ -187,7 +187,7 @@ extension ClientCore {
     killer?.cancel()
     let configuration = settings.configuration
     try? await configuration.dataLedger?.save(now: configuration.now())
-    await flushInstruments(before: deadline)
+    if !work.isEmpty { await flushInstruments(before: deadline) }
   }
 
   /// Waits until the instruments have received all events, at least 100 ms.
