@@ -120,8 +120,8 @@ extension CurlLoop {
 
   private func pause(_ transfer: CurlTransfer, holdsUpload: Bool, _ multi: UnsafeMutableRawPointer) {
     guard let handle = transfer.handle else { return }
-    // An error in bytes that libcurl has buffered in the meantime is reported only here. BAD_FUNCTION_ARGUMENT: there
-    // is no connection, not yet or no longer.
+    // An error in bytes that libcurl has buffered in the meantime is reported only here. BAD_FUNCTION_ARGUMENT means
+    // that the transfer has no connection.
     let code = martlet_easy_pause(handle.easy, transfer.life.isPaused, holdsUpload)
     if CurlLibrary.readsWhilePaused, !transfer.life.isPaused { listen(for: handle) }
     guard code != 0, code != 43, transfer.handle === handle else { return }

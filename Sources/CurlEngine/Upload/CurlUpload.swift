@@ -145,13 +145,14 @@ package final class CurlUpload: @unchecked Sendable {
     stream.begin()
     let task = Task { [buffer, onBytes, onFailure, trailers, length] in
       let finish: @Sendable () -> Void = { if buffer.finish() { onBytes() } }
+      let finishSoon = { DispatchQueue.global().asyncAfter(deadline: .now() + Self.endPatience, execute: finish) }
       var rest = length
       do {
-        if rest == 0 { DispatchQueue.global().asyncAfter(deadline: .now() + Self.endPatience, execute: finish) }
+        if rest == 0 { finishSoon() }
         try await stream.send { piece in
           rest = rest.map { $0 - Int64(piece.count) }
           if buffer.append(piece, isHeld: rest == 0) { onBytes() }
-          if rest == 0 { DispatchQueue.global().asyncAfter(deadline: .now() + Self.endPatience, execute: finish) }
+          if rest == 0 { finishSoon() }
           try await buffer.room()
         }
         try await trailers?.make()

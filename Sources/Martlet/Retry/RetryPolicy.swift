@@ -46,7 +46,7 @@ public struct RetryPolicy: Sendable {
 
   /// The maximum `Retry-After` to wait for; 60 seconds by default.
   ///
-  /// If a server requests a longer wait, there is no retry, and the response is delivered.
+  /// A response that requests a longer wait is delivered instead of retried.
   public var maximumRetryAfter = Duration.seconds(60)
 
   /// Never retries.

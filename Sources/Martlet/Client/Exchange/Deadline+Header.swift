@@ -3,8 +3,8 @@ public import MartletBase
 extension Deadline {
   /// A header field that reports a request's remaining time to servers.
   ///
-  /// A server that knows the remaining time can stop working for a client that is no longer waiting. Set the field for
-  /// servers that support it:
+  /// A server that knows the remaining time can stop when it expires, because the client has given up. Set the field
+  /// for servers that support it:
   ///
   /// ```swift
   /// let client = HTTPClient {
