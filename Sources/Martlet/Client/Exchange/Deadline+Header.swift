@@ -3,7 +3,7 @@ public import MartletBase
 extension Deadline {
   /// A header field that reports a request's remaining time to servers.
   ///
-  /// A server that knows the remaining time can stop when it expires, because the client has given up. Set the field
+  /// A server that knows the remaining time can stop when it has passed. Set the field
   /// for servers that support it:
   ///
   /// ```swift
