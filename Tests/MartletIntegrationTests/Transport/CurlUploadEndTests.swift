@@ -53,6 +53,33 @@
       continuation.finish()
     }
 
+    @Test func `cancelling around the end of a stream that stays open leaves nothing behind`() async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let client = client
+
+      let ends = await withTaskGroup(of: String.self) { group in
+        for number in 0..<64 {
+          group.addTask {
+            let (chunks, continuation) = AsyncStream<Data>.makeStream()
+            defer { continuation.finish() }
+            continuation.yield(Data("abc".utf8))
+            let body = HTTPBody.stream(chunks, length: 3)
+            let task = Task { try await client.post(RequestTarget(server.url), body: body).text }
+            // The last bytes are sent after 50 ms.
+            try? await Task.sleep(for: .milliseconds(40 + number / 2))
+            task.cancel()
+            do { return try await task.value } catch { return error is CancellationError ? "cancelled" : "\(error)" }
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      let last = try await client.get(RequestTarget(server.url))
+
+      #expect(ends.allSatisfy { ["abc", "cancelled"].contains($0) }, "\(ends)")
+      #expect(last.status == 200 && client.core.entryCount == 0)
+      #expect(server.malformed.isEmpty)
+    }
+
     @Test func `rethrows the error of the source and leaves the request incomplete`() async throws {
       let server = try MockServer(.ok(), options: .init(keepsBodies: false))
       for length in [nil, 1_000_000] as [Int64?] {
