@@ -497,6 +497,12 @@ int martlet_easy_set_upload(void *easy, int64_t length) {
   return code || !buffer ? code : curl.easy_setopt(easy, kOptUploadBufferSize, buffer);
 }
 
+int martlet_easy_set_upgrade(void *easy) {
+  int code = curl.easy_setopt(easy, kOptUpload, 1L);
+  if (!code) code = curl.easy_setopt(easy, kOptInFileSizeLarge, (int64_t)-1);
+  return code ? code : curl.easy_setopt(easy, kOptUploadBufferSize, 64L << 10);
+}
+
 int martlet_easy_set_trailers(void *easy, martlet_curl_trailers trailers, void *handle) {
   int code = curl.easy_setopt(easy, kOptTrailerFunction, trailers);
   return code ? code : curl.easy_setopt(easy, kOptTrailerData, handle);

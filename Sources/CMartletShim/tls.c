@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { kWantRead = 2, kAlert = 21, kCloseNotify = 0, kSetMessageArgument = 16, kNoted = 256 };
 
@@ -19,6 +20,7 @@ static struct {
   int (*has_pending)(const void *);
   int (*peek)(void *, void *, int);
   int (*error)(const void *, int);
+  int (*shutdown)(void *);
   void *(*reader)(const void *);
   void *(*writer)(const void *);
   void (*set_reader)(void *, void *);
@@ -32,6 +34,7 @@ static void (*set_key_log)(void *, void *);
 static void (*set_context_messages)(void *, message_callback *);
 static uint64_t (*set_context_options)(void *, uint64_t);
 static size_t (*gnutls_pending)(void *);
+static int (*gnutls_end)(void *, int);
 
 #define TLS_FUNCTIONS(x) \
   x(SSL_get0_alpn_selected, ssl.protocol) \
@@ -41,6 +44,7 @@ static size_t (*gnutls_pending)(void *);
   x(SSL_has_pending, ssl.has_pending) \
   x(SSL_peek, ssl.peek) \
   x(SSL_get_error, ssl.error) \
+  x(SSL_shutdown, ssl.shutdown) \
   x(SSL_get_rbio, ssl.reader) \
   x(SSL_get_wbio, ssl.writer) \
   x(SSL_set0_rbio, ssl.set_reader) \
@@ -56,10 +60,12 @@ MARTLET_DECLARE(SSL_CTX_set_keylog_callback, set_key_log)
 MARTLET_DECLARE(SSL_CTX_set_msg_callback, set_context_messages)
 MARTLET_DECLARE(SSL_CTX_set_options, set_context_options)
 MARTLET_DECLARE(gnutls_record_check_pending, gnutls_pending)
+MARTLET_DECLARE(gnutls_bye, gnutls_end)
 
 bool martlet_tls_open(const struct martlet_library *library, const char *name, bool is_logging) {
-  const struct martlet_symbol gnutls[] = {MARTLET_SYMBOL(gnutls_record_check_pending, gnutls_pending)};
-  if (name && strncmp(name, "GnuTLS/", 7) == 0) martlet_library_find_beside(library, gnutls, 1);
+  const struct martlet_symbol gnutls[] = {
+      MARTLET_SYMBOL(gnutls_record_check_pending, gnutls_pending) MARTLET_SYMBOL(gnutls_bye, gnutls_end)};
+  if (name && strncmp(name, "GnuTLS/", 7) == 0) martlet_library_find_beside(library, gnutls, 2);
   // LibreSSL and BoringSSL have OpenSSL's callbacks, but their functions are not looked up.
   if (!name || strncmp(name, "OpenSSL/", 8) != 0) return !is_logging || !name || strstr(name, "SSL") == NULL;
   const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
@@ -88,6 +94,18 @@ static int drop_callbacks_and_ends(void *easy, void *context, void *unused) {
   enum { kIgnoreUnexpectedEnd = 1 << 7 };
   if (set_context_options) set_context_options(context, kIgnoreUnexpectedEnd);
   return drop_callbacks(easy, context, unused);
+}
+
+bool martlet_half_close(int descriptor, void *tls) {
+  enum { kWantWrite = 3, kAgain = -28, kWrite = 1 };
+  if (!tls) {
+    shutdown(descriptor, SHUT_WR);
+    return true;
+  }
+  if (!is_usable) return !gnutls_end || gnutls_end(tls, kWrite) != kAgain;
+  ssl.clear_errors();
+  const int result = ssl.shutdown(tls);
+  return result >= 0 || ssl.error(tls, result) != kWantWrite;
 }
 
 bool martlet_tls_is_known(void) { return is_usable; }

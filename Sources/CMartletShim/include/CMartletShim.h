@@ -141,6 +141,7 @@ enum {
   martlet_opt_proxy_ca_path = 10247,
   martlet_opt_socks5_auth = 267,
   martlet_opt_header_separation = 229,
+  martlet_opt_http_proxy_tunnel = 61,
   martlet_opt_resolve = 10203,
   martlet_opt_unix_socket_path = 10231,
   martlet_opt_interface = 10062,
@@ -181,6 +182,8 @@ int martlet_easy_set_url(void *easy, const char *text, void *_Nullable url);
 int martlet_easy_set_method(void *easy, const char *method, bool is_head);
 /// Announces a body; a length of -1 means that it is unknown.
 int martlet_easy_set_upload(void *easy, int64_t length);
+/// Sets up a request whose upload begins when the server changes the protocol.
+int martlet_easy_set_upgrade(void *easy);
 /// Makes the list of trailers of a chunked body; returns 0, or 1 to abort the transfer.
 typedef int (*martlet_curl_trailers)(void *_Nullable *_Nullable list, void *_Nullable handle);
 /// Sends trailers after the body. With libcurl before 8.7 the handle can then serve no other transfer.
@@ -443,6 +446,9 @@ int martlet_memory_file(const void *_Nullable bytes, size_t count);
 void martlet_set_receive_mark(int socket, int count);
 /// Ends a connection in both directions; its descriptor stays open.
 void martlet_shutdown(int descriptor);
+/// Closes the sending side of a connection: of TLS if it has `tls`, otherwise of the socket. Returns `false` if the
+/// socket has no room for that yet.
+bool martlet_half_close(int descriptor, void *_Nullable tls);
 /// Opens a file for reading, or returns -1.
 int martlet_open(const char *path);
 /// Reads bytes of a file without waiting. Negative if there are none in the cache, or if that is unknown.

@@ -10,8 +10,14 @@ package enum ConnectionGroup {
   /// Exchanges that require HTTP/1 over TLS.
   case serial
   case priorKnowledge
+  /// Exchanges that ask for another protocol, which keep their connections.
+  case upgraded
 
-  package init(_ route: CurlRoute?, _ origin: Origin) {
+  package init(_ route: CurlRoute?, _ origin: Origin, isUpgrade: Bool) {
+    guard !isUpgrade else {
+      self = .upgraded
+      return
+    }
     switch route?.version ?? .automatic {
     case .http1_0, .http1_1: self = origin.scheme == "https" ? .serial : .agreed
     case .priorKnowledge: self = .priorKnowledge

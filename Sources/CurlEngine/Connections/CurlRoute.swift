@@ -59,10 +59,12 @@ package final class CurlRoute: Sendable {
   package let version: Version
   package let handshake: Handshake?
   package let sharesConnections: Bool
+  /// Whether even an `http` request needs a tunnel through the proxy, because its protocol changes.
+  package let needsTunnel: Bool
 
   package init(
     proxy: Proxy?, proxyAuthorization: String?, address: String?, version: Version, handshake: Handshake?,
-    sharesConnections: Bool
+    sharesConnections: Bool, needsTunnel: Bool = false
   ) {
     self.proxy = proxy
     self.proxyAuthorization = proxyAuthorization
@@ -70,6 +72,7 @@ package final class CurlRoute: Sendable {
     self.version = version
     self.handshake = handshake
     self.sharesConnections = sharesConnections
+    self.needsTunnel = needsTunnel
   }
 
   /// Applies the route to a handle that was just reset, and is reset before its next use.
@@ -89,6 +92,7 @@ package final class CurlRoute: Sendable {
           options.set(martlet_opt_socks5_auth, 1)
         }
       } else {
+        if needsTunnel { options.set(martlet_opt_http_proxy_tunnel, 1) }
         // The response to CONNECT contains the proxy's challenge.
         options.set(martlet_opt_suppress_connect_headers, 0)
       }

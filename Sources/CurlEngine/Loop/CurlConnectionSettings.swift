@@ -13,9 +13,9 @@ package struct CurlConnectionSettings: Sendable {
   package let isKept: Bool
   /// The time after which an idle loop ends, in microseconds.
   package let idleLifetime: Int64
-  /// The maximum number of connections per host.
-  package let perHost: Int
-  package let total: Int
+  /// The maximum number of connections per host; 0 for no limit.
+  package var perHost: Int
+  package var total: Int
   package let tls: CurlTLSSettings
   /// Returns why an address is refused, given its 4 or 16 octets, or `nil`.
   ///

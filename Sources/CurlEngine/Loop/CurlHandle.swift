@@ -30,6 +30,8 @@ final class CurlHandle {
   /// The transfer's connection; `nil` without addresses.
   private(set) var resting: IdleConnections.Connection?
   var connectionName: UInt64? { resting?.name }
+  /// The last socket that libcurl watched for the handle, in a loop of upgraded connections.
+  var socket: CInt?
   /// Whether the request was sent over HTTP/2, if known.
   private(set) var isMultiplexed = false
   var incoming = IncomingStream()
@@ -143,7 +145,11 @@ final class CurlHandle {
       options.set(martlet_opt_fresh_connect, isFresh ? 1 : 0)
     }
     if !job.isPlain {
-      if job.hasBody { options.run(martlet_easy_set_upload(easy, job.length ?? -1)) }
+      if job.isUpgrade {
+        options.run(martlet_easy_set_upgrade(easy))
+      } else if job.hasBody {
+        options.run(martlet_easy_set_upload(easy, job.length ?? -1))
+      }
       if transfer.upload?.trailers != nil { options.run(CurlTrailers.prepare(self)) }
       options.run(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
     }
@@ -403,7 +409,7 @@ final class CurlHandle {
   func release() {
     transfer?.handle = nil
     transfer = nil
-    (resting, connectionNumber, tls, proxyTLS) = (nil, nil, nil, nil)
+    (resting, connectionNumber, tls, proxyTLS, socket) = (nil, nil, nil, nil, nil)
     if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
     (isGuarded, isLogging, isRepeating) = (false, false, false)
     (isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false)

@@ -25,6 +25,7 @@ extension CurlLoop {
 
   /// Whether libcurl reads from the connection of a handle, or has closed it.
   private func isReading(_ handle: CurlHandle) -> Bool {
+    if let watch = upgradedWatch(of: handle) { return watch.wanted & 1 != 0 }
     // An HTTP/2 connection that waits to write ends without further action.
     let directions: CInt = handle.isAloneOnConnection ? 3 : 1
     var isOpen = false
@@ -113,5 +114,26 @@ extension CurlLoop {
   /// The socket of a transfer, which other transfers may also use.
   func connection(of handle: CurlHandle) -> CInt? {
     watches.first { $0.value.isConnection && $0.value.easy == handle.easy }?.key ?? handle.ownSocket
+  }
+  /// The watch of an upgraded connection, found without a search among thousands; `nil` for other handles.
+  private func upgradedWatch(of handle: CurlHandle) -> CurlWatch? {
+    guard handle.transfer?.life.upgrade == .upgraded, let socket = handle.socket, let watch = watches[socket],
+      watch.easy == handle.easy
+    else { return nil }
+    return watch
+  }
+
+  /// Closes the client's side of upgraded connections whose bytes are all sent.
+  func halfClose() {
+    halfClosing.removeAll { transfer in
+      guard let handle = transfer.handle, let socket = handle.socket, watches[socket]?.easy == handle.easy else {
+        return true
+      }
+      guard transfer.hasSentAll(handle) else { return false }
+      let tls = martlet_easy_session(handle.easy)
+      // The end of the socket would truncate the TLS of an unknown library, or that of the connection to the proxy.
+      guard tls != nil || !transfer.job.isSecure, transfer.route?.proxy?.kind != .https else { return true }
+      return martlet_half_close(socket, tls)
+    }
   }
 }

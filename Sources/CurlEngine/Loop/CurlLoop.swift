@@ -28,6 +28,10 @@ final class CurlLoop {
   /// ended them, and their last bytes wait for the reader.
   private var waiting: [ObjectIdentifier: CurlTransfer] = [:]
   var uploads = RunningUploads()
+  /// The number of transfers that ask for another protocol, or have changed to it.
+  var upgradeCount = 0
+  /// The upgraded transfers whose side of the connection is to be closed once all bytes are sent.
+  var halfClosing: [CurlTransfer] = []
   var vainWrites = VainWrites()
   /// Transfers whose response may be complete although libcurl is still sending.
   var mayBeAnswered: [CurlTransfer] = []
@@ -65,8 +69,8 @@ final class CurlLoop {
   var metered = 0
   /// The time until which the thread waits without an event.
   private var sleepsUntil: Int64?
-  private var answer: InlineWait
-  private var lookups: AbandonedLookups
+  var answer: InlineWait
+  var lookups: AbandonedLookups
   var addresses = AddressRaces()
   var scouts: [UnsafeMutableRawPointer: AddressScout] = [:]
   /// The handles for which libcurl has to try the next address.
@@ -196,6 +200,7 @@ final class CurlLoop {
       _ = martlet_multi_act(multi, -1, 0)
     }
     if !addresses.isIdle || !unproceeded.isEmpty { lookAtAddresses(multi) }
+    if !halfClosing.isEmpty { halfClose() }
     if !mayHoldMore.isEmpty { readOn(multi) }
     if !joinable.isEmpty { joinWaiting(multi) }
     takeEnded(multi)
@@ -294,15 +299,19 @@ final class CurlLoop {
         exclusive.release(transfer)
         return transfer.refuse()
       }
-      if transfer.job.hasBody || CurlLibrary.readsWhilePaused {
-        // The connections that the handle used before do not belong to this transfer.
+      if !transfer.job.isUpgrade, transfer.job.hasBody || CurlLibrary.readsWhilePaused {
+        // The connections that the handle used before do not belong to this transfer; upgraded ones are closed.
         for (socket, watch) in watches where watch.easy == handle.easy { watches[socket]?.easy = nil }
       }
       var code = handle.set(transfer, connectionKey: connectionKey(for: transfer))
       if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
       if code == 0 {
         transfer.handle = handle
-        if transfer.job.hasBody { uploads.add(transfer, at: martlet_microseconds()) }
+        if transfer.job.isUpgrade {
+          upgradeCount += 1
+        } else if transfer.job.hasBody {
+          uploads.add(transfer, at: martlet_microseconds())
+        }
         idleSince = nil
         return
       }
@@ -337,7 +346,12 @@ final class CurlLoop {
       if handle.waitsForSharing, transfer.life.sends.count == 0 { joinable.insert(transfer.job.origin) }
       marks.forget(transfer)
       exclusive.release(transfer)
-      if transfer.job.hasBody { uploads.remove(transfer) }
+      if transfer.job.isUpgrade {
+        upgradeCount -= 1
+        halfClosing.removeAll { $0 === transfer }
+      } else if transfer.job.hasBody {
+        uploads.remove(transfer)
+      }
       let isReusable = isClean && transfer.life.isAlone
       let spoiled = handle.resting.flatMap {
         resting.end(
@@ -436,61 +450,5 @@ final class CurlLoop {
 
   func setTimer(_ milliseconds: Int) {
     deadline = milliseconds < 0 ? nil : martlet_microseconds() + Int64(min(milliseconds, 1 << 31)) * 1000
-  }
-
-  func watch(_ socket: CInt, _ what: CInt, for easy: UnsafeMutableRawPointer?) {
-    guard socket >= 0 else { return }
-    if what & 1 != 0, !addresses.isEmpty { connected(socket) }
-    if what & 2 != 0, let easy { handles[easy]?.hasAwaitedRoom = true }
-    // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
-    var known = watches[socket, default: CurlWatch()]
-    if !known.isConnection {
-      // The only other sockets are those by which libcurl's threads report addresses.
-      if what & 3 != 0 { martlet_keep_from_children(socket) }
-      if what & 3 == 0, let transfer = known.easy.flatMap({ handles[$0]?.transfer }) {
-        lookups.closes(socket, of: transfer)
-      }
-    }
-    // Also after a write: if the stream was reset before, the write does not reveal it to libcurl.
-    if !uploads.isEmpty, known.wanted & ~what & 3 != 0, let transfer = easy.flatMap({ handles[$0]?.transfer }) {
-      if transfer.job.hasBody { mayBeAnswered.append(transfer) }
-      known.easy = easy
-    }
-    known.wanted = what & 3
-    if what & 2 == 0 { vainWrites.forget(socket) }
-    if known.wanted != 0 { known.easy = easy }
-    register(&known, socket)
-    watches[socket] = known.isConnection || known.wanted != 0 ? known : nil
-  }
-
-  func register(_ watch: inout CurlWatch, _ socket: CInt) {
-    if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: watch.easy) {
-      if watch.registered != 0 { martlet_poll_forget(poll, socket) }
-      watch.registered = 0
-    }
-    let wanted = vainWrites.isPaused(socket) ? watch.wanted & ~2 | CurlWatch.pausedWrites : watch.wanted
-    if wanted == watch.registered || socket == answer.socket { return }
-    if watch.wanted == 0 {
-      // The socket stays in the poll set while it is idle, which saves two system calls per request.
-      if watch.isConnection && watch.registered == 1 { return }
-      // Events of an idle socket must be noticed.
-      let staysIn = watch.isConnection && martlet_poll_watch(poll, socket, 1, false)
-      if !staysIn { martlet_poll_forget(poll, socket) }
-      watch.registered = staysIn ? 1 : 0
-    } else {
-      let isWatched = martlet_poll_watch(poll, socket, wanted, watch.registered == 0)
-      watch.registered = isWatched ? wanted : 0
-    }
-  }
-
-  /// Removes a closed socket; the system removes it from the poll set.
-  func closed(_ socket: CInt) {
-    watches[socket] = nil
-    if !addresses.isEmpty { mustProceed(addresses.closed(socket)) }
-    marks.closed(socket)
-    vainWrites.forget(socket)
-    resting.closed(socket)
-    // The next socket may have its number.
-    if socket == answer.socket { _ = answer.takeSocket() }
   }
 }

@@ -4,7 +4,7 @@ package import MartletBase
 /// Parses the head of a response from its lines, within limits.
 ///
 /// ```
-///   status ─▶ fields ─▶ empty line ─▶ 1xx: status again │ final ─▶ trailers
+///   status ─▶ fields ─▶ empty line ─▶ 1xx: status again │ final, or an awaited 101 ─▶ trailers
 /// ```
 package struct ResponseHeadReader {
   /// The maximum size of all heads and trailers of a response, apart from ``regained``.
@@ -45,6 +45,8 @@ package struct ResponseHeadReader {
     package let message: String
   }
 
+  /// Whether the request asks for another protocol, so a 101 is the final response.
+  private let awaitsUpgrade: Bool
   private(set) var hasBytes = false
   private var bytes = 0
   private var fieldCount = 0
@@ -62,7 +64,8 @@ package struct ResponseHeadReader {
   /// Creates a reader with room for a usual head.
   ///
   /// So the thread that will free the room allocates it, and the loop's thread does not wait for its allocator.
-  init() {
+  init(awaitsUpgrade: Bool = false) {
+    self.awaitsUpgrade = awaitsUpgrade
     octets.reserveCapacity(512)
     places.reserveCapacity(16)
   }
@@ -115,7 +118,7 @@ package struct ResponseHeadReader {
   private mutating func endBlock(at now: @autoclosure () -> Int64) throws(Problem) -> Step {
     guard !isFinal else { return .more }
     guard let start else { throw Problem(message: "the response has no status line") }
-    guard start.status < 200 else {
+    guard start.status < 200, !(start.status == 101 && awaitsUpgrade) else {
       isFinal = true
       let fields = ReceivedFields(exchange(&octets, with: []), exchange(&places, with: []))
       return .final(

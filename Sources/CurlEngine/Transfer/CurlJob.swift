@@ -27,11 +27,13 @@ package struct CurlJob: Sendable {
   package let connectLimit: Duration?
   /// The longest silence of the server while a body is sent.
   package let silenceLimit: Duration?
+  /// Whether the request asks for another protocol, whose bytes follow a 101 in both directions (RFC 9110 §7.8).
+  package let isUpgrade: Bool
 
   package init(
     origin: Origin, url: String, target: String?, method: String, lines: HeaderLines, length: Int64?,
     expectsContinue: Bool, addsExpect: Bool, isIdempotent: Bool, needsNewConnection: Bool, isDecoded: Bool,
-    isStreamed: Bool, connectLimit: Duration?, silenceLimit: Duration?
+    isStreamed: Bool, connectLimit: Duration?, silenceLimit: Duration?, isUpgrade: Bool = false
   ) {
     self.origin = origin
     isSecure = origin.scheme == "https"
@@ -48,9 +50,10 @@ package struct CurlJob: Sendable {
     self.isStreamed = isStreamed
     self.connectLimit = connectLimit
     self.silenceLimit = silenceLimit
+    self.isUpgrade = isUpgrade
   }
 
-  /// Whether the body may be non-empty.
+  /// Whether the body may be non-empty; an upgraded connection is a body in both directions.
   package var hasBody: Bool { length != 0 }
 
   /// Whether a handle of such a request needs only a new URL and new fields for another one.

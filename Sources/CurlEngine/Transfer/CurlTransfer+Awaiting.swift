@@ -12,7 +12,10 @@ extension CurlTransfer {
   /// The number of bytes in one turn from which libcurl's buffer may be full.
   var fullBuffer: Int { usualReceiveSize / 2 }
 
-  private var usualReceiveSize: Int { job.isStreamed && !job.isSecure ? 256 << 10 : Int(martlet_receive_size) }
+  private var usualReceiveSize: Int {
+    if job.isUpgrade { return 64 << 10 }
+    return job.isStreamed && !job.isSecure ? 256 << 10 : Int(martlet_receive_size)
+  }
 }
 
 /// Callers that wait inline for the response.

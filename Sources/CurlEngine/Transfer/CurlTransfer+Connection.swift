@@ -6,7 +6,9 @@ extension CurlTransfer {
 
   /// The request target, if libcurl would change it; a proxy that forwards the request gets the whole URL.
   var target: String? {
-    guard job.target != nil, !job.isSecure, let proxy = route?.proxy, proxy.kind != .socks5 else { return job.target }
+    guard job.target != nil, !job.isSecure, let route, let proxy = route.proxy, proxy.kind != .socks5,
+      !route.needsTunnel
+    else { return job.target }
     return job.url
   }
 

@@ -52,6 +52,13 @@ extension CurlTransfer {
     return true
   }
 
+  /// Makes libcurl request bytes for the upgraded connection, or learn that a refused request has none.
+  func endAwaitingUpgrade() {
+    // The connection no longer serves requests.
+    if life.upgrade == .upgraded { slot.release() }
+    mailbox.post(.fed(self))
+  }
+
   func stopUpload(_ status: Int) {
     guard let upload else { return }
     // If the body has a length, libcurl requires all of it.
@@ -140,10 +147,12 @@ extension CurlTransfer {
   /// Whether the request was completely sent over HTTP/2, and the response has begun.
   var isSentOverHTTP2: Bool { body != nil && !life.isAlone && !life.isPaused && upload?.isAtEnd == true }
 
-  private func hasSentAll(_ handle: CurlHandle) -> Bool {
+  func hasSentAll(_ handle: CurlHandle) -> Bool {
     guard let upload else { return true }
     // libcurl does not report whether trailers and the last chunk are written.
-    guard upload.trailers == nil, upload.isAtEnd, upload.length != nil || !life.isAlone else { return false }
+    guard upload.trailers == nil, upload.isAtEnd, job.isUpgrade || upload.length != nil || !life.isAlone else {
+      return false
+    }
     return martlet_easy_sent_count(handle.easy) >= upload.offset
   }
 }

@@ -37,7 +37,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   // Used under the loop's lock, which admits one thread at a time.
   var handle: CurlHandle?
   var life = TransferStateMachine()
-  private var reader = ResponseHeadReader()
+  private var reader: ResponseHeadReader
   private var connectAnswer: CurlConnectAnswer?
   private var opened: CurlResponse?
   private(set) var body: CurlBody?
@@ -70,6 +70,8 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     throttle: CurlThrottle?, mailbox: CurlMailbox, share: LoadShare?
   ) {
     self.job = job
+    reader = ResponseHeadReader(awaitsUpgrade: job.isUpgrade)
+    life.begin(isUpgrade: job.isUpgrade)
     self.upload = upload
     self.route = route
     self.sink = sink
@@ -183,18 +185,19 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     let (isAllowed, isNextStep) = life.willSend()
     guard isAllowed else { return false }
     if isNextStep {
-      reader = ResponseHeadReader()
+      reader = ResponseHeadReader(awaitsUpgrade: job.isUpgrade)
       forgetChunks()
     }
     upload?.willBeAsked()
     proxySink?.connected()
-    sink.reached(job.hasBody ? .sending : .waiting)
+    sink.reached(job.hasBody && !job.isUpgrade ? .sending : .waiting)
     return true
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
     guard let upload else { return .bytes(0) }
     if handle?.isLeaving == true { return .wait }
+    if job.isUpgrade, let reply = life.upgradeReply() { return reply ? .wait : .bytes(0) }
     // HTTP/1: a wait stops the upload without ending it. HTTP/2: the stream may end, because that leaves its connection
     // intact.
     if life.isUploadStopped { return life.isAlone || holdsEnd() ? .wait : .bytes(0) }
@@ -203,11 +206,13 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if upload.mayEnd(within: buffer.count), holdsEnd() { return .wait }
     let piece = upload.read(into: buffer)
     switch piece {
-    case .bytes(0): sink.didSendAll()
+    case .bytes(0):
+      sink.didSendAll()
+      if job.isUpgrade { handle?.loop.halfClosing.append(self) }
     case .bytes(let count):
       throttle?.sent(count)
       sink.didSend(count, of: upload.length)
-    case .wait: wait(for: .bytes)
+    case .wait: if job.isUpgrade { life.wait(for: .bytes) } else { wait(for: .bytes) }
     case .failed(let failure): life.record(failure)
     }
     return piece
@@ -268,7 +273,9 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
     var decoder: ContentDecoder?
     var end = TransferStateMachine.BodyEnd.length(0)
-    if head.mayHaveBody(to: job.method) {
+    if try life.changesProtocol(head) {
+      end = .connection
+    } else if head.mayHaveBody(to: job.method) {
       end = try head.bodyEnd(isHTTP1: isHTTP1)
       // A part of an encoded body cannot be decoded.
       if head.status != 206, job.isDecoded, head.framing.hasContentCoding {
@@ -291,8 +298,9 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     // The transfer has ended in the meantime; the loop will be notified.
     guard state.withLock({ $0.answer.open(body.stream) }) else { return }
     self.body = body
-    opened = CurlResponse(arrival, body.stream, isDecoded: decoder != nil)
-    stopUpload(head.status)
+    opened = CurlResponse(
+      arrival, body.stream, isDecoded: decoder != nil, writer: life.upgrade == .upgraded ? upload : nil)
+    if job.isUpgrade { endAwaitingUpgrade() } else { stopUpload(head.status) }
     if head.status == 417, job.expectsContinue, upload?.isAtStart == true { life.refuseExpectation() }
     recordLength()
   }
@@ -308,8 +316,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     let isFast = unreported >= Self.fastTurn
     unreported = 0
     guard let body, body.isUnflushed else { return }
-    // Waking the reader costs more than anything else here, and fast bytes are likely to continue.
-    if isFast && !isLast && body.isGathering, let loop = handle?.loop { loop.flushLater(self) } else { body.flush() }
+    // Waking the reader costs more than anything else here, and fast bytes are likely to continue. But a message of
+    // another protocol may end with them.
+    let mayWait = isFast && !isLast && body.isGathering && !job.isUpgrade
+    if mayWait, let loop = handle?.loop { loop.flushLater(self) } else { body.flush() }
   }
 
   func flush() { if let body, body.isUnflushed { body.flush() } }

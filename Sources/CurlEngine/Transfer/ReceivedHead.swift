@@ -16,10 +16,12 @@ package final class CurlResponse: Sendable {
   package let body: BodyStream
   package let connection: CurlConnection
   package let isDecoded: Bool
+  /// Sends bytes over the upgraded connection; `nil` for other responses.
+  package let writer: CurlUpload?
 
-  init(_ arrival: ReceivedHead, _ body: BodyStream, isDecoded: Bool) {
+  init(_ arrival: ReceivedHead, _ body: BodyStream, isDecoded: Bool, writer: CurlUpload?) {
     (status, reason) = (arrival.head.status, arrival.head.reason)
     (version, fields) = (arrival.head.version, arrival.head.fields)
-    (self.body, connection, self.isDecoded) = (body, arrival.connection, isDecoded)
+    (self.body, connection, self.isDecoded, self.writer) = (body, arrival.connection, isDecoded, writer)
   }
 }

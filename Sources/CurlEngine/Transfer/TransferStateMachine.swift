@@ -44,7 +44,15 @@ struct TransferStateMachine {
   private(set) var isUploadStopped = false
   /// Whether a 417 responded to `Expect` before any of the body was sent.
   private(set) var isExpectationRefused = false
+  private(set) var upgrade = Upgrade.none
   private(set) var problem: CurlFailure?
+
+  /// The response to a request for another protocol.
+  enum Upgrade {
+    /// The request asks for none.
+    case none
+    case awaited, upgraded, refused
+  }
 
   var expected: Int64? { if case .length(let length)? = bodyEnd { length } else { nil } }
   var isOpen: Bool { if case .open = response { true } else { false } }
@@ -79,7 +87,7 @@ extension TransferStateMachine {
   /// Records that bytes are available or no longer awaited; returns whether libcurl has to continue.
   mutating func fed() -> Bool {
     guard holdsUpload || isUploadStopped else { return false }
-    endWaiting(for: [.bytes, .up])
+    endWaiting(for: [.bytes, .up, .upgrade])
     return true
   }
 
@@ -127,6 +135,41 @@ extension TransferStateMachine {
   mutating func receive(_ count: Int) { received += Int64(count) }
 }
 
+// MARK: Upgrades
+
+extension TransferStateMachine {
+  mutating func begin(isUpgrade: Bool) { if isUpgrade { upgrade = .awaited } }
+
+  /// Records the final head of a request for another protocol; returns whether the protocol changes.
+  mutating func changesProtocol(_ head: ResponseHeadReader.Head) throws(ResponseHeadReader.Problem) -> Bool {
+    guard upgrade == .awaited else { return false }
+    guard head.status == 101 else {
+      upgrade = .refused
+      return false
+    }
+    guard head.version == "1.1" else {
+      throw ResponseHeadReader.Problem(message: "the 101 response has HTTP version \(head.version) instead of 1.1")
+    }
+    // libcurl would apply them to the bytes of the other protocol.
+    guard !head.framing.hasTransferCoding, head.framing.lengthCount == 0 else {
+      throw ResponseHeadReader.Problem(message: "the 101 response has Content-Length or Transfer-Encoding")
+    }
+    upgrade = .upgraded
+    return true
+  }
+
+  /// Whether libcurl has to wait before it sends, or has nothing to send; `nil` once the connection is upgraded.
+  mutating func upgradeReply() -> Bool? {
+    switch upgrade {
+    case .none, .upgraded: return nil
+    case .awaited:
+      wait(for: .upgrade)
+      return true
+    case .refused: return false
+    }
+  }
+}
+
 // MARK: Waits
 
 /// The conditions for which libcurl waits before it continues a transfer.
@@ -145,15 +188,19 @@ struct CurlWaits: OptionSet {
   static let room = CurlWaits(rawValue: 16)
   /// The reader, before the end of the request may be sent.
   static let end = CurlWaits(rawValue: 32)
+  /// The response to a request for another protocol.
+  static let upgrade = CurlWaits(rawValue: 64)
 }
 
 extension TransferStateMachine {
   /// Whether libcurl waits before it receives.
   var isPaused: Bool { !waits.isDisjoint(with: [.reader, .down]) }
   /// Whether libcurl waits before it sends.
-  var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up, .room, .end]) }
+  var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up, .room, .end, .upgrade]) }
   /// Whether the transfer waits for anything but the network, so no network limit applies.
-  var isAtRest: Bool { !waits.subtracting(.room).isEmpty }
+  ///
+  /// An upgraded connection without bytes to send waits for the network.
+  var isAtRest: Bool { !waits.subtracting(upgrade == .none ? .room : [.room, .upgrade, .bytes]).isEmpty }
 
   mutating func wait(for reason: CurlWaits) { waits.insert(reason) }
 
@@ -262,6 +309,8 @@ extension TransferStateMachine {
 
   /// Handles the end of the transfer by libcurl, or on its behalf.
   mutating func completed(_ code: CInt, _ seen: CompletionFacts) -> Completion {
+    // GOT_NOTHING: libcurl counts only the bytes after the 101.
+    let code = code == 52 && upgrade == .upgraded ? 0 : code
     if code == 0, let early = earlyEnd(seen) { record(early) }
     // ABORTED_BY_CALLBACK and COULDNT_CONNECT mean that libcurl was denied a second connection.
     let isWithoutConnection = code == 42 || code == 7

@@ -24,6 +24,8 @@ package final class CurlUpload: @unchecked Sendable {
     /// A descriptor, which is closed at the end.
     case file(CInt)
     case stream(any UploadStream)
+    /// The bytes of ``write(_:)``, for an upgraded connection.
+    case writes
   }
 
   /// The number of bytes of a file that another thread reads at a time.
@@ -116,6 +118,7 @@ package final class CurlUpload: @unchecked Sendable {
     case .stream(let stream):
       if !isStarted { start(stream) }
       return take(into: target)
+    case .writes: return take(into: target)
     }
   }
 
@@ -132,6 +135,30 @@ package final class CurlUpload: @unchecked Sendable {
     case .stopped: return .failed(.uploadStopped)
     }
   }
+
+  // MARK: Writes
+
+  /// Whether bytes can be written without a wait.
+  package var hasRoom: Bool { buffer.hasRoom }
+
+  /// Adds bytes, even without room; returns `false` once the connection has ended or the writer has finished.
+  package func write(_ bytes: Data) -> Bool {
+    switch buffer.write(bytes) {
+    case .refused: return false
+    case .awaited: onBytes()
+    case .added: break
+    }
+    return true
+  }
+
+  /// Calls `action` once there is room, or the connection has ended.
+  package func onRoom(_ action: @escaping @Sendable () -> Void) { buffer.onRoom(action) }
+
+  /// The number of bytes that libcurl has taken, from any thread.
+  package var takenCount: Int64 { buffer.takenCount }
+
+  /// Ends the client's side of an upgraded connection after the written bytes.
+  package func finish() { if buffer.finish() { onBytes() } }
 
   // MARK: Streams
 

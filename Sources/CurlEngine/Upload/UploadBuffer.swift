@@ -19,13 +19,14 @@ final class UploadBuffer: Sendable {
   /// The number of bytes from which the writer waits.
   static let capacity = 256 << 10
   /// The maximum number of bytes that are gathered into one chunk.
-  private static let gathered = 32 << 10
+  fileprivate static let gathered = 32 << 10
 
   fileprivate struct State {
     var pieces: [Data] = []
     /// The number of bytes taken from the first chunk.
     var offset = 0
     var count = 0
+    var takenCount: Int64 = 0
     /// The last chunk, which is taken only after the end is known.
     var held: Data?
     var isAwaited = false
@@ -34,6 +35,8 @@ final class UploadBuffer: Sendable {
     /// Whether the writer has failed, which is reported to the loop separately.
     var hasFailed = false
     var writer: CheckedContinuation<Void, Never>?
+    /// Called once when there is room, or after the stop.
+    var onRoom: [@Sendable () -> Void] = []
     var onStop: (@Sendable () -> Void)?
   }
 
@@ -52,6 +55,38 @@ final class UploadBuffer: Sendable {
     if isStopped { action() }
   }
 
+  var hasRoom: Bool { state.withLock { $0.hasRoom } }
+
+  /// The number of bytes that the loop has taken.
+  var takenCount: Int64 { state.withLock { $0.takenCount } }
+
+  enum Written {
+    case added
+    /// The loop waits for the bytes.
+    case awaited
+    /// The buffer was stopped or finished before.
+    case refused
+  }
+
+  /// Adds bytes of one of several writers, even without room.
+  func write(_ bytes: Data) -> Written {
+    state.withLock {
+      guard !$0.isStopped, !$0.hasEnded else { return .refused }
+      $0.add(bytes)
+      return $0.takeAwaited() ? .awaited : .added
+    }
+  }
+
+  /// Calls `action` once there is room, or once the buffer is stopped.
+  func onRoom(_ action: @escaping @Sendable () -> Void) {
+    let isNow = state.withLock {
+      if $0.isStopped || $0.hasRoom { return true }
+      $0.onRoom.append(action)
+      return false
+    }
+    if isNow { action() }
+  }
+
   /// Adds bytes; returns whether the loop waits for them.
   ///
   /// Held bytes are taken after ``finish()``.
@@ -62,14 +97,7 @@ final class UploadBuffer: Sendable {
         $0.held = piece
         return false
       }
-      // Many small chunks would need more memory than their bytes.
-      let last = $0.pieces.count - 1
-      if last > 0, $0.pieces[last].count + piece.count <= Self.gathered {
-        $0.pieces[last].append(piece)
-      } else {
-        $0.pieces.append(piece)
-      }
-      $0.count += piece.count
+      $0.add(piece)
       return $0.takeAwaited()
     }
   }
@@ -91,7 +119,7 @@ final class UploadBuffer: Sendable {
   func room() async throws {
     await withCheckedContinuation { continuation in
       let isFree = state.withLock {
-        if $0.isStopped || $0.count < Self.capacity { return true }
+        if $0.isStopped || $0.hasRoom { return true }
         $0.writer = continuation
         return false
       }
@@ -102,7 +130,8 @@ final class UploadBuffer: Sendable {
 
   func take(into target: UnsafeMutableRawBufferPointer) -> Taken {
     // Used chunks are released after unlocking, because their memory may belong to other code.
-    let (taken, released, writer): (Taken, [Data], CheckedContinuation<Void, Never>?) = state.withLock {
+    typealias Waiting = (writer: CheckedContinuation<Void, Never>?, onRoom: [@Sendable () -> Void])
+    let (taken, released, waiting): (Taken, [Data], Waiting?) = state.withLock {
       guard !$0.isStopped else { return ($0.hasFailed ? .none : .stopped, [], nil) }
       guard $0.count > 0 else {
         $0.isAwaited = !$0.hasEnded
@@ -110,10 +139,13 @@ final class UploadBuffer: Sendable {
       }
       let (count, released) = $0.move(to: target)
       guard $0.count <= Self.capacity / 2 else { return (.bytes(count), released, nil) }
-      return (.bytes(count), released, $0.writer.take())
+      return (.bytes(count), released, ($0.writer.take(), exchange(&$0.onRoom, with: [])))
     }
     _ = released
-    writer?.resume()
+    if let waiting {
+      waiting.writer?.resume()
+      for action in waiting.onRoom { action() }
+    }
     return taken
   }
 
@@ -124,16 +156,30 @@ final class UploadBuffer: Sendable {
   func stop(isFailure: Bool = false) -> Bool {
     let old: State? = state.withLock { state in
       guard !state.isStopped else { return nil }
-      defer { state = State(isStopped: true, hasFailed: isFailure) }
+      defer { state = State(takenCount: state.takenCount, isStopped: true, hasFailed: isFailure) }
       return state
     }
     old?.onStop?()
     old?.writer?.resume()
+    for action in old?.onRoom ?? [] { action() }
     return old != nil
   }
 }
 
 extension UploadBuffer.State {
+  var hasRoom: Bool { count < UploadBuffer.capacity }
+
+  mutating func add(_ piece: Data) {
+    // Many small chunks would need more memory than their bytes.
+    let last = pieces.count - 1
+    if last > 0, pieces[last].count + piece.count <= UploadBuffer.gathered {
+      pieces[last].append(piece)
+    } else {
+      pieces.append(piece)
+    }
+    count += piece.count
+  }
+
   mutating func takeAwaited() -> Bool { exchange(&isAwaited, with: false) }
 
   /// Copies bytes; returns their number and the used chunks.
@@ -152,6 +198,7 @@ extension UploadBuffer.State {
       offset = 0
     }
     count -= filled
+    takenCount += Int64(filled)
     let released = Array(pieces[..<used])
     pieces.removeFirst(used)
     return (filled, released)

@@ -118,7 +118,7 @@ public actor HTTPClient {
     _ body: nonisolated(nonsending) (StreamedResponse) async throws -> R
   ) async throws -> R {
     try Task.checkCancellation()
-    return try await core.stream(request, options: core.unbounded(options), body)
+    return try await core.stream(request, options: core.unbounded(options)) { response, _ in try await body(response) }
   }
 
   /// Sends a request and returns the response while its body is still arriving.

@@ -23,6 +23,8 @@ struct ResponseHead: Sendable {
   var attempts: [HTTPResponse.Attempt] = []
   var explanation = Explanation()
   var timing = HTTPResponse.Timing()
+  /// The sending side of an upgraded connection; `nil` for other responses.
+  var upgradeWriter: (any UpgradeWriter)?
   /// The request as it was sent.
   var request: HTTPRequest
 }

@@ -21,6 +21,23 @@ public struct StreamedResponse: Sendable {
     self.init(ResponseHead(status: status, headers: headers, request: request), body)
   }
 
+  /// Creates a response with status 101, for transports: the connection then transports another protocol.
+  ///
+  /// - Parameters:
+  ///   - status: ``HTTPStatus/switchingProtocols``.
+  ///   - headers: The header fields, with `Upgrade`.
+  ///   - body: The bytes from the server after the head.
+  ///   - request: The request as it was sent.
+  ///   - writer: The sending side of the connection.
+  public init(
+    status: HTTPStatus = .switchingProtocols, headers: HTTPHeaders, body: ResponseBody, request: HTTPRequest,
+    writer: any UpgradeWriter
+  ) {
+    var head = ResponseHead(status: status, headers: headers, request: request)
+    head.upgradeWriter = writer
+    self.init(head, body)
+  }
+
   init(_ head: ResponseHead, _ body: ResponseBody) {
     self.head = Boxed(head)
     self.body = body
@@ -144,6 +161,8 @@ public struct StreamedResponse: Sendable {
 
   /// A safe filename for the body, as suggested by the server; see ``HTTPResponse/suggestedFilename``.
   public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: request.absoluteURL) }
+
+  var upgradeWriter: (any UpgradeWriter)? { head.value.upgradeWriter }
 
   /// Truncates the body to its first `limit` bytes, and does not read the rest.
   mutating func truncateBody(upTo limit: Int) async throws {

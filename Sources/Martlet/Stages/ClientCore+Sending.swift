@@ -78,7 +78,7 @@ extension ClientCore {
   /// Sends a request whose body a closure reads in the caller's isolation.
   nonisolated(nonsending) func stream<R: Sendable>(
     _ request: HTTPRequest, options: RequestOptions,
-    _ body: nonisolated(nonsending) (StreamedResponse) async throws -> R
+    _ body: nonisolated(nonsending) (StreamedResponse, Call) async throws -> R
   ) async throws -> R {
     let call = try begin(request, options: options, isManaged: false)
     // The request ends with the closure: a body that has left the closure keeps no connection.
@@ -87,7 +87,7 @@ extension ClientCore {
       try await ending(call) {
         let response = try await opened(call)
         defer { response.body.close() }
-        return (try await body(response), nil, response.status, response.source)
+        return (try await body(response, call), nil, response.status, response.source)
       }
     } onCancel: {
       call.abort(CancellationError())

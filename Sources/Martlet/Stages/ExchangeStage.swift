@@ -93,6 +93,7 @@ struct ExchangeStage: Stage {
     control.didReceiveStatus(response.status)
     lifetime.call.report(.head(response, exchange: control.number))
     if lifetime.call.explains { explain(response, lifetime.call) }
+    if response.upgradeWriter != nil { lifetime.upgraded() }
     control.enter(.receiving, at: now)
     if lifetime.call.settings.configuration.dataLedger != nil {
       lifetime.call.count(response.headers.wireBytes(line: 15))
@@ -174,6 +175,12 @@ final class ExchangeLifetime: BodyLifetime {
     control.end(error)
     (branch?.source ?? call.abortSource).remove(token)
     pass?.end()
+  }
+
+  /// Ends the part of the exchange that the client's limits count: the rest is not HTTP.
+  func upgraded() {
+    pass?.end()
+    control.upgraded()
   }
 
   func cancel() { control.abortSource.abort(call.failure ?? CancellationError()) }

@@ -159,5 +159,44 @@
       }
       #expect(!buffer.finish())
     }
+
+    @Test func `several writers learn when there is room, and when the buffer stops`() {
+      let buffer = UploadBuffer()
+      #expect(buffer.write(Self.room) == .added)
+      #expect(!buffer.hasRoom)
+      let steps = Log<String>()
+      buffer.onRoom { steps.add("one") }
+      buffer.onRoom { steps.add("two") }
+      #expect(steps.count == 0)
+
+      _ = take(UploadBuffer.capacity / 2, from: buffer)
+      #expect(steps.elements == ["one", "two"] && buffer.hasRoom)
+      buffer.onRoom { steps.add("at once") }
+      #expect(steps.elements.last == "at once")
+
+      #expect(buffer.write(Self.room) == .added)
+      buffer.onRoom { steps.add("stopped") }
+      buffer.stop()
+      #expect(steps.elements.last == "stopped")
+      #expect(buffer.write(Self.room) == .refused)
+      #expect(buffer.takenCount == Int64(UploadBuffer.capacity / 2))
+    }
+
+    @Test func `a write reports a waiting loop, and nothing follows the end`() {
+      let buffer = UploadBuffer()
+      guard case .none = take(1, from: buffer) else {
+        Issue.record("an empty buffer has no bytes")
+        return
+      }
+
+      #expect(buffer.write(Data("ab".utf8)) == .awaited)
+      #expect(buffer.write(Data("c".utf8)) == .added)
+      #expect(!buffer.finish())
+      #expect(buffer.write(Data("d".utf8)) == .refused)
+      guard case .bytes(3) = take(10, from: buffer), case .end = take(10, from: buffer) else {
+        Issue.record("the bytes do not end")
+        return
+      }
+    }
   }
 #endif

@@ -13,6 +13,8 @@ package final class ExchangeControl: Watched {
     /// The time of the watchdog's next check, if any.
     var nextLook: Duration?
     var isPaused = false
+    /// Whether the connection has changed to another protocol, in which silence is usual.
+    var isUpgraded = false
     var queued = Duration.zero
     var probe: (@Sendable () -> Bool)?
     var lastProbe: Duration?
@@ -192,6 +194,9 @@ package final class ExchangeControl: Watched {
     }
   }
 
+  /// Records that the connection has changed to another protocol.
+  func upgraded() { state.withLock { $0.isUpgraded = true } }
+
   /// Reports the status and the times that the transport measured.
   package func didReceiveHead(_ status: HTTPStatus, _ timing: HTTPResponse.Timing) {
     didReceiveStatus(status)
@@ -281,12 +286,16 @@ package final class ExchangeControl: Watched {
     case .queued, .pausing: nil
     case .connecting: connectLimit(state)
     case .waiting: headLimit(state)
-    case .sending, .receiving: state.isPaused ? nil : idleLimit(state)
+    case .sending, .receiving: state.isPaused ? nil : state.isUpgraded ? upgradedLimit(state) : idleLimit(state)
     }
   }
 
   private func idleLimit(_ state: borrowing State) -> Limit? {
     call.timeouts.idle.map { Limit(name: "idle", length: $0, start: state.lastMove) }
+  }
+
+  private func upgradedLimit(_ state: borrowing State) -> Limit? {
+    call.upgrade?.idleLimit.map { Limit(name: "idle", length: $0.bounded, start: state.lastMove) }
   }
 
   private func headLimit(_ state: borrowing State) -> Limit? {
@@ -324,7 +333,8 @@ package final class ExchangeControl: Watched {
   private func nextLook(_ state: borrowing State) -> Duration? {
     if state.isOver { return nil }
     if let limit = limit(state) { return limit.end }
-    return state.isPaused ? call.timeouts.idle.map { call.core.timeline.now() + $0 } : nil
+    let idle = state.isUpgraded ? call.upgrade?.idleLimit : call.timeouts.idle
+    return state.isPaused ? idle.map { call.core.timeline.now() + $0.bounded } : nil
   }
 }
 

@@ -35,7 +35,9 @@ extension RequestOptions {
 
     /// Whether a status is accepted; `nil` if the rule needs the whole response.
     func accepts(_ status: HTTPStatus) -> Bool? {
-      if case .range(let range) = rule { range.contains(status.rawValue) } else { nil }
+      // Only a requested upgrade has this final status.
+      if status == .switchingProtocols { return true }
+      return if case .range(let range) = rule { range.contains(status.rawValue) } else { nil }
     }
   }
 }

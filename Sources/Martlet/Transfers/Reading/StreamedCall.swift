@@ -5,7 +5,7 @@ import MartletBase
 /// It ends with its body or with an error; releasing this object cancels it.
 final class StreamedCall: Sendable {
   let response: StreamedResponse
-  private let call: Call
+  let call: Call
 
   fileprivate init(_ call: Call, _ response: StreamedResponse) {
     self.call = call

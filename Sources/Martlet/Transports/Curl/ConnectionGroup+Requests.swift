@@ -4,7 +4,7 @@
 
   extension ConnectionGroup {
     func slotVersion(_ route: CurlRoute?, isExclusive: Bool) -> ConnectionLimiter.Version {
-      guard route?.sharesConnections ?? true, self != .serial else { return .exclusive }
+      guard route?.sharesConnections ?? true, self != .serial, self != .upgraded else { return .exclusive }
       if self == .priorKnowledge { return .multiplexed }
       return isExclusive ? .exclusive : .agreed
     }

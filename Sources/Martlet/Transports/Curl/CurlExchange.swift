@@ -64,6 +64,10 @@
 
   extension BodySource: UploadStream {}
 
+  extension CurlUpload: UpgradeWriter {
+    package var sentCount: Int64 { takenCount }
+  }
+
   extension StreamedResponse {
     init(_ answer: CurlResponse, to request: HTTPRequest) {
       let addresses = answer.connection.addresses
@@ -72,16 +76,16 @@
         headers.remove("Content-Encoding")
         headers.remove("Content-Length")
       }
-      self.init(
-        ResponseHead(
-          status: HTTPStatus(rawValue: answer.status), headers: headers, trailers: .after(answer.body),
-          reasonPhrase: answer.reason, httpVersion: HTTPVersion(answer.version),
-          connection: HTTPResponse.Connection(
-            remoteAddress: addresses?.remoteAddress, remotePort: addresses?.remotePort,
-            localAddress: addresses?.localAddress, localPort: addresses?.localPort,
-            isReused: answer.connection.isReused),
-          wasCompressed: answer.isDecoded, request: request),
-        ResponseBody(answer.body))
+      var head = ResponseHead(
+        status: HTTPStatus(rawValue: answer.status), headers: headers, trailers: .after(answer.body),
+        reasonPhrase: answer.reason, httpVersion: HTTPVersion(answer.version),
+        connection: HTTPResponse.Connection(
+          remoteAddress: addresses?.remoteAddress, remotePort: addresses?.remotePort,
+          localAddress: addresses?.localAddress, localPort: addresses?.localPort,
+          isReused: answer.connection.isReused),
+        wasCompressed: answer.isDecoded, request: request)
+      head.upgradeWriter = answer.writer
+      self.init(head, ResponseBody(answer.body))
     }
   }
 

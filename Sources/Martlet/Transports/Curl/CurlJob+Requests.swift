@@ -11,15 +11,22 @@
       for request: HTTPRequest, _ context: RequestContext, _ cache: HeaderLinesCache,
       _ expectations: CurlExpectations?
     ) throws -> CurlJob {
-      let (target, length) = try check(request)
+      let upgrade = context.upgradeProtocol
+      if upgrade != nil { try checkUpgrade(request) }
+      let (target, announced) = try check(request)
+      let length = upgrade == nil ? announced : nil
       let origin = target.origin
-      let hasExpect = length != 0 && request.headers.contains("Expect")
-      let addsExpect = length != 0 && !hasExpect && expectations?.asks(origin, length: length, context) == true
-      if length != 0 && request.method == .head { throw request.unsupported("libcurl cannot send a HEAD with a body") }
+      let hasExpect = announced != 0 && request.headers.contains("Expect")
+      let addsExpect = announced != 0 && !hasExpect && expectations?.asks(origin, length: announced, context) == true
+      if announced != 0 && request.method == .head {
+        throw request.unsupported("libcurl cannot send a HEAD with a body")
+      }
       let decompression = context.call.options.decompression
-      let isUsual = request.method == .get && request.body == nil && decompression == .automatic
+      let isUsual = request.method == .get && request.body == nil && decompression == .automatic && upgrade == nil
       let known = isUsual ? cache.lines(for: request.headers) : nil
-      let lines = known ?? Self.lines(of: request, length: length, addsExpect: addsExpect, decompression)
+      let lines =
+        known
+        ?? Self.lines(of: request, length: announced, addsExpect: addsExpect, decompression, upgrade: upgrade)
       if isUsual && known == nil { cache.keep(lines, for: request.headers) }
       let limits = context.call.timeouts
       return CurlJob(
@@ -27,7 +34,22 @@
         method: request.method.rawValue, lines: lines, length: length, expectsContinue: addsExpect || hasExpect,
         addsExpect: addsExpect, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
         isDecoded: decompression == .automatic, isStreamed: context.isStreamed, connectLimit: limits.connect,
-        silenceLimit: length == 0 ? nil : [limits.idle, limits.firstByte].compactMap { $0 }.min())
+        silenceLimit: announced == 0 ? nil : [limits.idle, limits.firstByte].compactMap { $0 }.min(),
+        isUpgrade: upgrade != nil)
+    }
+
+    private static func checkUpgrade(_ request: HTTPRequest) throws {
+      guard request.body == nil else {
+        throw RequestGate.problem(
+          InvalidInput("an upgrade request has no body: write its bytes to the upgraded connection"), of: request)
+      }
+      guard request.method != .head else {
+        throw RequestGate.problem(InvalidInput("a HEAD request cannot change the protocol: use GET"), of: request)
+      }
+      guard !request.headers.contains("Connection") else {
+        throw RequestGate.problem(
+          InvalidInput("the header 'Connection' would close the upgraded connection: remove it"), of: request)
+      }
     }
 
     private static func check(_ request: HTTPRequest) throws -> (AbsoluteURL, length: Int64?) {
@@ -53,6 +75,7 @@
     }
 
     func makeUpload(of request: HTTPRequest) throws -> CurlUpload? {
+      if isUpgrade { return CurlUpload(.writes, length: nil) }
       guard let body = request.body else { return nil }
       switch body.content {
       case .data, .file, .invalid: if !hasBody { return nil }
@@ -66,7 +89,8 @@
     }
 
     private static func lines(
-      of request: HTTPRequest, length: Int64?, addsExpect: Bool, _ decompression: RequestOptions.Decompression
+      of request: HTTPRequest, length: Int64?, addsExpect: Bool, _ decompression: RequestOptions.Decompression,
+      upgrade: String?
     ) -> HeaderLines {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)
@@ -99,7 +123,13 @@
       // Over HTTP/2 libcurl does not send this field.
       if hasTE {
         lines.removeAll { FieldSyntax.isSameName($0.prefix(11), "Connection:") }
-        lines.append(closesConnection ? "Connection: close, TE" : "Connection: TE")
+        lines.append("Connection: \(closesConnection ? "close, " : upgrade == nil ? "" : "Upgrade, ")TE")
+      }
+      if let upgrade {
+        if !hasTE { lines.append("Connection: Upgrade") }
+        lines.append("Upgrade: \(upgrade)")
+        // The bytes that libcurl sends after the head have no framing.
+        lines += ["Transfer-Encoding:", "Expect:"]
       }
       if let trailers = request.body?.trailers { lines.append("Trailer: \(trailers.names.joined(separator: ", "))") }
       // A part of an encoded body could not be decoded.

@@ -117,7 +117,7 @@
       let isDirect = router.isDirect(request, job, context)
       let route = isDirect ? nil : try await router.route(for: request, job, context)
       let isExclusive = job.isExclusive(request, context, perHost: settings.maximumConnectionsPerHost)
-      let sharing = ConnectionGroup(route, job.origin)
+      let sharing = ConnectionGroup(route, job.origin, isUpgrade: job.isUpgrade)
       let version = sharing.slotVersion(route, isExclusive: isExclusive)
       let slot = try await limiter.acquire(for: job.origin, context, version: version)
       return try makeTransfer(for: request, job, route, sharing, isExclusive: isExclusive, slot, context)
@@ -133,7 +133,7 @@
         engines.open(
           for: sharing, job.origin,
           streams: !isExclusive && limiter.isMultiplexed(job.origin) ? ConnectionLimiter.streams : 1,
-          CurlConnectionSettings(settings))
+          CurlConnectionSettings(settings, for: sharing))
       }
       guard let (mailbox, share) = opened else {
         throw HTTPError(.cannotConnect, "no file descriptors are left for the transport", request: request)

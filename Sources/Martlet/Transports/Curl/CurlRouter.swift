@@ -23,7 +23,7 @@
     /// Whether a request needs no route, because neither settings nor options require one.
     func isDirect(_ request: HTTPRequest, _ job: CurlJob, _ context: RequestContext) -> Bool {
       guard isPlain, context.httpVersion == .automatic, request.body?.trailers == nil else { return false }
-      return context.handshake == nil && !job.lines.hasProxyCredentials
+      return context.handshake == nil && !job.lines.hasProxyCredentials && !job.isUpgrade
     }
 
     /// The route of a request, or `nil` if it has no special requirements.
@@ -52,7 +52,7 @@
       }
       do {
         let proxy = proxies.isDirect ? nil : try await proxies.proxy(for: origin, abort: context.exchange.abortSource)
-        if job.lines.hasProxyCredentials { try check(to: origin, proxy) }
+        if job.lines.hasProxyCredentials { try check(to: origin, proxy, isUpgrade: job.isUpgrade) }
         // A connection without addresses cannot be checked for stray bytes before it is reused (decision 0036).
         var sharesConnections = !hasUnixSocket
         if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { sharesConnections = false }
@@ -77,6 +77,10 @@
           // Over HTTP/2 libcurl would omit them.
           version = .http1_1
         }
+        if job.isUpgrade {
+          version = try upgradeVersion(version, request, context)
+          sharesConnections = false
+        }
         if let handshake = context.handshake {
           try check(handshake, version, proxy, request, job.origin)
           version = .http1_1
@@ -88,15 +92,28 @@
           proxy: proxy.map { CurlRoute.Proxy($0) }, proxyAuthorization: proxyAuthorization, address: address,
           version: CurlRoute.Version(version),
           handshake: context.handshake.map { .init(isNTLM: $0.scheme == .ntlm, user: $0.user, password: $0.password) },
-          sharesConnections: sharesConnections)
+          sharesConnections: sharesConnections, needsTunnel: job.isUpgrade)
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: request)
       }
     }
 
+    /// The version of a request for another protocol, which HTTP/2 does not have (RFC 9113 §8.6).
+    private func upgradeVersion(
+      _ version: RequestOptions.HTTPVersionPolicy, _ request: HTTPRequest, _ context: RequestContext
+    ) throws -> RequestOptions.HTTPVersionPolicy {
+      guard version == .automatic || version == .http1_1 else {
+        throw request.unsupported("an upgrade requires HTTP/1.1: leave httpVersion at .automatic")
+      }
+      if let handshake = context.handshake {
+        throw request.unsupported("\(handshake.scheme) cannot authenticate an upgrade: use another scheme")
+      }
+      return .http1_1
+    }
+
     /// Checks that credentials for a proxy reach only the proxy.
-    private func check(to origin: Origin, _ proxy: Proxy?) throws(InvalidInput) {
-      if let proxy, proxy.scheme != .socks5, origin.scheme == "http" { return }
+    private func check(to origin: Origin, _ proxy: Proxy?, isUpgrade: Bool) throws(InvalidInput) {
+      if let proxy, proxy.scheme != .socks5, origin.scheme == "http", !isUpgrade { return }
       throw InvalidInput(
         "the header 'Proxy-Authorization' would reach \(origin.host): put the credentials into the proxy setting")
     }
@@ -128,7 +145,7 @@
       let own = hasOwn ? Credential.user(proxy.user ?? "", password: proxy.password ?? "") : nil
       // The program's own field is sent unchanged.
       if proxy.scheme == .socks5 || request.headers.contains("Proxy-Authorization") { return (own, nil) }
-      let isTunnel = job.origin.scheme == "https"
+      let isTunnel = job.origin.scheme == "https" || job.isUpgrade
       let (method, target) =
         isTunnel ? ("CONNECT", "\(job.origin.host):\(job.origin.port)") : (job.method, job.url)
       guard let exchange = context.proxyExchange else {

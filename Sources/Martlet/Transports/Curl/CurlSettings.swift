@@ -5,6 +5,12 @@
   // A client's settings, in the form that the engine accepts.
 
   extension CurlConnectionSettings {
+    init(_ settings: TransportSettings, for group: ConnectionGroup) {
+      self.init(settings)
+      // The slot limits the requests; after them, an upgraded connection counts no longer.
+      if group == .upgraded { (perHost, total) = (0, 0) }
+    }
+
     init(_ settings: TransportSettings) {
       let interface = settings.localInterface.map { name in
         guard let address = IPAddress(name) else { return "if!\(name)" }

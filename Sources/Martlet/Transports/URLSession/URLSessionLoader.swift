@@ -50,6 +50,10 @@
       let isLimited = context.call.settings.configuration.bandwidth != nil
       if let problem = settings.systemLoaderProblem(for: request, version, isLimited: isLimited) { throw problem }
       let control = context.exchange
+      guard context.upgradeProtocol == nil else {
+        throw HTTPError(
+          .unsupported, "the system's URLSession cannot change the protocol: use the engine of Linux", request: request)
+      }
       guard context.call.options.decompression == .automatic else {
         throw HTTPError(
           .unsupported,
