@@ -333,17 +333,30 @@ void *_Nullable martlet_inflater_new(int window_bits);
 void martlet_inflater_free(void *inflater);
 /// Prepares for another stream.
 bool martlet_inflater_reset(void *inflater);
+/// Prepares for another raw stream that refers to the last bytes of the previous stream.
+bool martlet_inflater_resume(void *inflater);
+/// Returns whether the last step ended after a whole block.
+bool martlet_inflater_is_between_blocks(const void *inflater);
 /// Decodes; the lengths become the number of bytes consumed and produced. Returns 0 to continue, 1 at the end of the
 /// stream, -1 if the data is corrupt.
 int martlet_inflate(
     void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
 /// Makes an encoder for gzip (RFC 1952), with a level from 1 to 9.
 void *_Nullable martlet_deflater_new(int level);
+/// Makes an encoder for raw deflate (RFC 1951), with a window of 9 to 15 bits and a memory level from 1 to 9.
+void *_Nullable martlet_deflater_new_raw(int level, int window_bits, int memory_level);
 void martlet_deflater_free(void *deflater);
+/// Prepares for another stream.
+bool martlet_deflater_reset(void *deflater);
 /// Encodes; the lengths become the number of bytes consumed and produced. `is_last` means that no more input follows.
 /// Returns 0 to continue, 1 at the end of the stream, -1 for a failure.
 int martlet_deflate(
     void *deflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length, bool is_last);
+/// Encodes as `martlet_deflate` does, and flushes all input to a byte boundary (Z_SYNC_FLUSH).
+///
+/// The flush is complete when the output is not filled. Provide more than six bytes of output.
+int martlet_deflate_flush(
+    void *deflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
 
 // MARK: libcrypto
 
