@@ -38,6 +38,7 @@ let package = Package(
     .library(name: "MartletHAR", targets: ["MartletHAR"]),
     .library(name: "MartletOutbox", targets: ["MartletOutbox"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
+    .library(name: "MartletWebSocket", targets: ["MartletWebSocket"]),
     .library(name: "MartletTestTraits", targets: ["MartletTestTraits"]),
     .executable(name: "martlet", targets: ["MartletTool"]),
   ],
@@ -60,7 +61,12 @@ let package = Package(
       name: "MartletHAR", dependencies: ["Martlet", "MartletBase"], packageAccess: false, swiftSettings: settings),
     .target(
       name: "MartletOutbox", dependencies: ["Martlet", "MartletBase"], packageAccess: false, swiftSettings: settings),
-    .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase", "MartletHAR"], swiftSettings: settings),
+    // Of `Martlet`, it uses only the public API. Its own protocol types are for the test doubles.
+    .target(
+      name: "MartletWebSocket", dependencies: ["CMartletShim", "Martlet", "MartletBase"], swiftSettings: settings),
+    .target(
+      name: "MartletTesting", dependencies: ["Martlet", "MartletBase", "MartletHAR", "MartletWebSocket"],
+      swiftSettings: settings),
     // A separate product, because it needs Swift Testing, which programs with a `MockServer` need not load.
     .target(name: "MartletTestTraits", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     // Not named `martlet`: on a file system that ignores case, its build folder would be the library's.
@@ -91,7 +97,7 @@ let package = Package(
       name: "MartletTests",
       dependencies: [
         "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOutbox", "MartletTesting",
-        "MartletTestTraits", "TestSupport",
+        "MartletTestTraits", "MartletWebSocket", "TestSupport",
       ] + withEngine,
       // The tests read these files from the source folder.
       exclude: ["MartletTesting/Cassettes"],
@@ -100,14 +106,16 @@ let package = Package(
     .testTarget(
       name: "MartletSampleTests",
       dependencies: [
-        "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport",
+        "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "MartletWebSocket",
+        "RedisStore", "TestSupport",
       ],
       exclude: ["Cassettes"], swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
     // The same samples in a package whose default isolation is the main actor.
     .testTarget(
       name: "MainActorSampleTests",
       dependencies: [
-        "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport",
+        "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "MartletWebSocket",
+        "RedisStore", "TestSupport",
       ],
       path: "Tests/MainActorSampleTests", exclude: ["Samples/Cassettes"],
       swiftSettings: [.defaultIsolation(MainActor.self)] + (isStrict ? [.treatAllWarnings(as: .error)] : [])),
@@ -115,8 +123,10 @@ let package = Package(
       name: "MartletIntegrationTests",
       dependencies: [
         "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTool",
-        "RedisStore", "Chat", "SavePage", "S3", "Courier", "KeepCopy", "TestSupport",
+        "MartletWebSocket", "RedisStore", "Chat", "SavePage", "S3", "Courier", "KeepCopy", "TestSupport",
       ] + withEngine,
+      // A server for the tests.
+      exclude: ["WebSocket/conformance.py"],
       swiftSettings: settings),
   ] + firstHour
 )

@@ -26,6 +26,10 @@ static struct {
   void (*set_reader)(void *, void *);
   void (*set_writer)(void *, void *);
   void *(*new_socket)(int, int);
+  void *(*new_bio)(const void *);
+  const void *(*memory)(void);
+  int (*read)(void *, void *, int);
+  int (*free)(void *);
   int (*keep)(void *);
   void (*clear_errors)(void);
 } ssl;
@@ -34,7 +38,6 @@ static void (*set_key_log)(void *, void *);
 static void (*set_context_messages)(void *, message_callback *);
 static uint64_t (*set_context_options)(void *, uint64_t);
 static size_t (*gnutls_pending)(void *);
-static int (*gnutls_end)(void *, int);
 
 #define TLS_FUNCTIONS(x) \
   x(SSL_get0_alpn_selected, ssl.protocol) \
@@ -51,6 +54,10 @@ static int (*gnutls_end)(void *, int);
   x(SSL_set0_wbio, ssl.set_writer)
 #define CRYPTO_FUNCTIONS(x) \
   x(BIO_new_socket, ssl.new_socket) \
+  x(BIO_new, ssl.new_bio) \
+  x(BIO_s_mem, ssl.memory) \
+  x(BIO_read, ssl.read) \
+  x(BIO_free, ssl.free) \
   x(BIO_up_ref, ssl.keep) \
   x(ERR_clear_error, ssl.clear_errors)
 
@@ -60,12 +67,10 @@ MARTLET_DECLARE(SSL_CTX_set_keylog_callback, set_key_log)
 MARTLET_DECLARE(SSL_CTX_set_msg_callback, set_context_messages)
 MARTLET_DECLARE(SSL_CTX_set_options, set_context_options)
 MARTLET_DECLARE(gnutls_record_check_pending, gnutls_pending)
-MARTLET_DECLARE(gnutls_bye, gnutls_end)
 
 bool martlet_tls_open(const struct martlet_library *library, const char *name, bool is_logging) {
-  const struct martlet_symbol gnutls[] = {
-      MARTLET_SYMBOL(gnutls_record_check_pending, gnutls_pending) MARTLET_SYMBOL(gnutls_bye, gnutls_end)};
-  if (name && strncmp(name, "GnuTLS/", 7) == 0) martlet_library_find_beside(library, gnutls, 2);
+  const struct martlet_symbol gnutls[] = {MARTLET_SYMBOL(gnutls_record_check_pending, gnutls_pending)};
+  if (name && strncmp(name, "GnuTLS/", 7) == 0) martlet_library_find_beside(library, gnutls, 1);
   // LibreSSL and BoringSSL have OpenSSL's callbacks, but their functions are not looked up.
   if (!name || strncmp(name, "OpenSSL/", 8) != 0) return !is_logging || !name || strstr(name, "SSL") == NULL;
   const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
@@ -94,18 +99,6 @@ static int drop_callbacks_and_ends(void *easy, void *context, void *unused) {
   enum { kIgnoreUnexpectedEnd = 1 << 7 };
   if (set_context_options) set_context_options(context, kIgnoreUnexpectedEnd);
   return drop_callbacks(easy, context, unused);
-}
-
-bool martlet_half_close(int descriptor, void *tls) {
-  enum { kWantWrite = 3, kAgain = -28, kWrite = 1 };
-  if (!tls) {
-    shutdown(descriptor, SHUT_WR);
-    return true;
-  }
-  if (!is_usable) return !gnutls_end || gnutls_end(tls, kWrite) != kAgain;
-  ssl.clear_errors();
-  const int result = ssl.shutdown(tls);
-  return result >= 0 || ssl.error(tls, result) != kWantWrite;
 }
 
 bool martlet_tls_is_known(void) { return is_usable; }
@@ -222,6 +215,28 @@ bool martlet_tls_is_quiet(void *tls, int socket) {
   ssl.set_reader(tls, reader);
   ssl.set_writer(tls, writer);
   return is_quiet;
+}
+
+void martlet_half_close(int descriptor, void *tls) {
+  if (!tls) {
+    shutdown(descriptor, SHUT_WR);
+    return;
+  }
+  void *memory = is_usable ? ssl.new_bio(ssl.memory()) : NULL;
+  if (!memory) return;
+  // libcurl's own BIO needs a transfer, and there is none; so `close_notify` is sent without it.
+  void *writer = ssl.writer(tls);
+  ssl.keep(writer);
+  ssl.keep(memory);
+  ssl.set_writer(tls, memory);
+  ssl.clear_errors();
+  ssl.shutdown(tls);
+  ssl.clear_errors();
+  ssl.set_writer(tls, writer);
+  char bytes[256];
+  const int count = ssl.read(memory, bytes, sizeof bytes);
+  if (count > 0) send(descriptor, bytes, (size_t)count, MSG_NOSIGNAL | MSG_DONTWAIT);
+  ssl.free(memory);
 }
 
 #endif

@@ -459,9 +459,8 @@ int martlet_memory_file(const void *_Nullable bytes, size_t count);
 void martlet_set_receive_mark(int socket, int count);
 /// Ends a connection in both directions; its descriptor stays open.
 void martlet_shutdown(int descriptor);
-/// Closes the sending side of a connection: of TLS if it has `tls`, otherwise of the socket. Returns `false` if the
-/// socket has no room for that yet.
-bool martlet_half_close(int descriptor, void *_Nullable tls);
+/// Closes the sending side of a connection: of TLS if it has `tls`, an object of OpenSSL, otherwise of the socket.
+void martlet_half_close(int descriptor, void *_Nullable tls);
 /// Opens a file for reading, or returns -1.
 int martlet_open(const char *path);
 /// Reads bytes of a file without waiting. Negative if there are none in the cache, or if that is unknown.

@@ -130,10 +130,11 @@ extension CurlLoop {
         return true
       }
       guard transfer.hasSentAll(handle) else { return false }
-      let tls = martlet_easy_session(handle.easy)
+      let tls = martlet_easy_tls(handle.easy)
       // The end of the socket would truncate the TLS of an unknown library, or that of the connection to the proxy.
       guard tls != nil || !transfer.job.isSecure, transfer.route?.proxy?.kind != .https else { return true }
-      return martlet_half_close(socket, tls)
+      martlet_half_close(socket, tls)
+      return true
     }
   }
 }

@@ -297,6 +297,12 @@ package final class Call: Watched {
   /// Makes the other exchange of a hedged request the current one.
   func promote(_ exchange: ExchangeControl) { state.withLock { $0.exchange = exchange } }
 
+  /// Ends the current exchange, but not the call.
+  func endExchange() {
+    let exchange = state.withLock { $0.exchange }
+    exchange?.abortSource.abort(CancellationError())
+  }
+
   func forget(_ exchange: ExchangeControl) {
     state.withLock { if $0.exchange === exchange { $0.exchange = nil } }
   }

@@ -6,7 +6,11 @@ import MartletBase
 /// these rules.
 struct OriginFields: Sendable {
   /// The fields that never leave their origin.
-  static let credentials = ["Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "WWW-Authenticate"]
+  ///
+  /// Some servers expect tokens as subprotocols of a WebSocket.
+  static let credentials = [
+    "Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "WWW-Authenticate", "Sec-WebSocket-Protocol",
+  ]
 
   /// The default fields that describe the client, the connection or the body, or begin with one of these words.
   private static let common = [

@@ -37,6 +37,7 @@ struct ExchangeStage: Stage {
     // The watchdog may be a few milliseconds late.
     _ = call.checkLimits(now: start)
     if let header = call.settings.configuration.deadlineHeader { try announceEnd(header, &hop, context) }
+    if let fields = call.upgrade?.freshFields { hop.headers.replace(with: fields()) }
     let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0, start: start)
     context.exchange = control
     if control.number > 0 {

@@ -89,6 +89,21 @@ public struct RequestTarget: Sendable, Hashable {
     storage = .text(text)
   }
 
+  /// The target with the scheme `http` for `ws`, and `https` for `wss` (RFC 6455 §3).
+  public var withHTTPScheme: RequestTarget {
+    func mapped(_ text: String) -> String {
+      for (scheme, other) in [("ws:", "http:"), ("wss:", "https:")]
+      where FieldSyntax.isSameName(text.prefix(scheme.count), scheme) {
+        return other + text.dropFirst(scheme.count)
+      }
+      return text
+    }
+    return switch storage {
+    case .text(let text): RequestTarget(text: mapped(text))
+    case .resolved, .invalid: self
+    }
+  }
+
   /// Creates a target from a resolved URL, which costs nothing to resolve again.
   package init(_ url: AbsoluteURL) {
     storage = .resolved(url)

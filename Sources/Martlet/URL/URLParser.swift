@@ -119,6 +119,7 @@ enum URLParser {
     if parts.authority == nil, let next = parts.path.first, PercentEncoding.hexValue(next).map({ $0 < 10 }) == true {
       throw InvalidInput("no scheme before \"\(shown):\": write \"http://\(shown):…\" or \"https://\(shown):…\"")
     }
-    throw InvalidInput("unsupported scheme \"\(shown)\": only http and https are supported")
+    let remedy = name == "ws" || name == "wss" ? "; for a WebSocket, import MartletWebSocket and use webSocket(_:)" : ""
+    throw InvalidInput("unsupported scheme \"\(shown)\": only http and https are supported\(remedy)")
   }
 }

@@ -96,18 +96,54 @@ extension MockResponse {
     return steps([.text(head), .echoChunks]).withoutReadingBody()
   }
 
+  /// A WebSocket that plays steps (RFC 6455).
+  ///
+  /// ```swift
+  /// let server = try MockServer(.webSocket([.receive("ping"), .text("pong"), .close]))
+  /// ```
+  ///
+  /// A request that is not a valid opening handshake gets 400 or 426, with the reason as text. The server records its
+  /// WebSockets; see ``MockServer/webSockets``.
+  ///
+  /// - Parameters:
+  ///   - steps: The steps, in order. By default, the server only receives.
+  ///   - subprotocols: The supported subprotocols. The server selects the client's first offer among them, or none.
+  ///   - compression: The parameters of permessage-deflate, or `nil` to refuse it.
+  ///   - headers: The additional fields of the handshake's response.
+  ///   - handshake: The opening handshake, by default a valid one.
+  ///   - sendsPongs: Whether the server responds to pings.
+  /// - Returns: The response.
+  public static func webSocket(
+    _ steps: [MockWebSocket.Step] = [], subprotocols: [String] = [], compression: MockWebSocket.Compression? = nil,
+    headers: KeyValuePairs<String, String> = [:], handshake: MockWebSocket.Handshake = .valid, sendsPongs: Bool = true
+  ) -> MockResponse {
+    var socket = MockWebSocket(steps: steps)
+    socket.subprotocols = subprotocols
+    socket.compression = compression
+    socket.headers = list(headers)
+    socket.handshake = handshake
+    socket.sendsPongs = sendsPongs
+    return MockResponse(steps: [.webSocket(socket)])
+  }
+
   /// This response after a pause.
   public func delayed(by pause: Duration) -> MockResponse { with { $0.steps.insert(.delay(pause), at: 0) } }
 
-  /// This response with an additional header field in each of its messages.
+  /// This response with an additional header field in each of its messages and opening handshakes.
   ///
   /// Steps of raw bytes are unchanged.
   public func adding(_ name: String, _ value: String) -> MockResponse {
     with {
       $0.steps = steps.map { step in
-        guard case .message(var message) = step else { return step }
-        message.headers.append(Field(name, value))
-        return .message(message)
+        switch step {
+        case .message(var message):
+          message.headers.append(Field(name, value))
+          return .message(message)
+        case .webSocket(var socket):
+          socket.headers.append(Field(name, value))
+          return .webSocket(socket)
+        default: return step
+        }
       }
     }
   }

@@ -50,6 +50,11 @@ public struct MockResponse: Sendable {
     ///
     /// The close does not count as a disconnect.
     case waitForClose
+    /// Opens a WebSocket; see ``MockWebSocket``.
+    ///
+    /// A request that is not a valid opening handshake gets 400 or 426, with the reason as text, and the next steps are
+    /// played. Otherwise later steps are not played.
+    case webSocket(MockWebSocket)
   }
 
   /// A response that is framed for its request when it is sent.

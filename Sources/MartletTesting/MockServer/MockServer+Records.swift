@@ -7,7 +7,14 @@ extension MockServer {
   /// A body is filled in once it has arrived; see ``RecordedRequest/isComplete``.
   public var requests: [RecordedRequest] { core.journal.withLock { $0.requests } }
 
-  /// Discards the recorded requests, to limit the memory of a long test.
+  /// The WebSockets so far, in the order of their opening handshakes.
+  ///
+  /// Requests that were not valid handshakes are only in ``requests``.
+  public var webSockets: [RecordedWebSocket] { core.journal.withLock { $0.webSockets } }
+
+  /// Discards the recorded requests and WebSockets, to limit the memory of a long test.
+  ///
+  /// The later messages of discarded WebSockets are not recorded.
   public func forgetRequests() { core.journal.withLock { $0.forgetRequests() } }
 
   /// The malformed requests, in order of arrival.
@@ -35,6 +42,28 @@ extension MockServer {
   /// - Returns: Whether that happened before the timeout, which is 30 seconds by default.
   public func waitForRequests(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
     await wait(timeout: timeout) { $0.core.journal.withLock { $0.requests.count >= count } }
+  }
+
+  /// Waits until a WebSocket has opened and its record fulfills a condition.
+  ///
+  /// - Parameters:
+  ///   - index: The index of the WebSocket in ``webSockets``.
+  ///   - timeout: The longest wait, in real time.
+  ///   - condition: Returns whether to end the wait; by default, the wait ends when the WebSocket has opened.
+  /// - Returns: The record, or `nil` if the condition did not hold before the timeout and
+  ///   before the task was cancelled.
+  public func waitForWebSocket(
+    _ index: Int = 0, timeout: Duration = .seconds(30),
+    until condition: @Sendable (RecordedWebSocket) -> Bool = { _ in true }
+  ) async -> RecordedWebSocket? {
+    let end = ContinuousClock.now + timeout
+    while true {
+      let isLast = ContinuousClock.now >= end || Task.isCancelled
+      let sockets = webSockets
+      if sockets.indices.contains(index), condition(sockets[index]) { return sockets[index] }
+      guard !isLast else { return nil }
+      try? await Task.sleep(for: .milliseconds(2))
+    }
   }
 
   /// Waits until at most `count` connections are open.

@@ -146,6 +146,11 @@ public final class MockServer: Sendable {
   /// The URL of a path on the server; a missing leading slash is added.
   public func url(_ path: String) -> String { path.hasPrefix("/") ? url + path : url + "/" + path }
 
+  /// The URL of a path on the server for a WebSocket, such as `ws://127.0.0.1:4000/chat`.
+  ///
+  /// A missing leading slash is added.
+  public func webSocketURL(_ path: String = "/") -> String { "ws" + url(path).dropFirst("http".count) }
+
   /// Stops the server.
   ///
   /// Closes the listener and all connections, cancels the responder's tasks and ends the thread. Returns when that is

@@ -43,6 +43,12 @@ struct RequestReader {
   /// The first unused bytes, for the record of a malformed request.
   var unusedBytes: Data { Data(buffer[start...].prefix(Self.maximumHeadBytes)) }
 
+  /// Removes the unused bytes, for another protocol.
+  mutating func takeUnused() -> Data {
+    defer { consume(unusedCount) }
+    return Data(buffer[start...])
+  }
+
   mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
 
   /// Reads the next head, if it is complete.

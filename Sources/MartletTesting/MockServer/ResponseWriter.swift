@@ -13,6 +13,8 @@ struct ResponseWriter {
     case pause(Duration)
     /// Echo the available chunks of the request body, then continue unless they were the last.
     case echo
+    /// Open a WebSocket.
+    case upgrade(MockWebSocket)
     /// Do nothing until the peer closes.
     case hang
     /// Continue once the peer has closed.
@@ -66,6 +68,7 @@ struct ResponseWriter {
         output(piece, times: 1)
       case .delay(let duration): return .pause(duration)
       case .echoChunks: return .echo
+      case .webSocket(let socket): return .upgrade(socket)
       case .hang: return .hang
       case .waitForClose: return .waitForClose
       case .cut: return .cut
@@ -81,6 +84,9 @@ struct ResponseWriter {
     steps.append(.echoChunks)
     output(Data("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Data("\r\n".utf8), times: 1)
   }
+
+  /// Makes a step the next one.
+  mutating func insert(_ step: MockResponse.Step) { steps.append(step) }
 
   /// Repeats the step when there is more to echo.
   mutating func awaitEcho() { steps.append(.echoChunks) }
@@ -141,11 +147,11 @@ struct ResponseWriter {
   }
 
   private static let reasons = [
-    100: "Continue", 103: "Early Hints", 200: "OK", 201: "Created", 204: "No Content", 206: "Partial Content",
-    301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
-    308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-    407: "Proxy Authentication Required", 412: "Precondition Failed", 413: "Content Too Large",
-    416: "Range Not Satisfiable", 417: "Expectation Failed", 429: "Too Many Requests", 500: "Internal Server Error",
-    502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+    100: "Continue", 101: "Switching Protocols", 103: "Early Hints", 200: "OK", 201: "Created", 204: "No Content",
+    206: "Partial Content", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+    307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
+    404: "Not Found", 407: "Proxy Authentication Required", 412: "Precondition Failed", 413: "Content Too Large",
+    416: "Range Not Satisfiable", 417: "Expectation Failed", 426: "Upgrade Required", 429: "Too Many Requests",
+    500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
   ]
 }

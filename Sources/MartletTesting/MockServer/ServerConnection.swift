@@ -36,7 +36,7 @@ final class ServerConnection {
   let socket: Int32
   let number: Int
   private(set) var isClosed = false
-  private(set) var wantsWrite = false
+  var wantsWrite = false
 
   private let core: ServerCore
   private var reader = RequestReader()
@@ -57,6 +57,8 @@ final class ServerConnection {
 
   /// Received bytes of the request body not echoed yet, for ``MockResponse/Step/echoChunks``.
   private var unechoed = Data()
+  /// The WebSocket that follows the last request.
+  private var session: WebSocketServerSession?
 
   private var isStalled = false
   private var maximumAnswers = Int.max
@@ -87,6 +89,7 @@ extension ServerConnection {
     }
     consider(idleEnd)
     consider(readsAgain)
+    consider(session?.nextTimer)
     if case .pause(let end) = obstacle { consider(end) }
     return earliest
   }
@@ -96,6 +99,7 @@ extension ServerConnection {
     if hasEnded || isStalled { return false }
     if isLingering { return true }
     if let readsAgain, readsAgain > now { return false }
+    if let session { return session.wantsRead }
     if let response = exchange?.response, response.pausesReading, exchange?.isAnswered == false { return false }
     // Pipelined requests are read up to a limit.
     return reader.unusedCount <= RequestReader.maximumHeadBytes || exchange?.request.isComplete == false
@@ -169,7 +173,8 @@ extension ServerConnection {
       case .closed: return peerClosed(now: now)
       case .moved(let count):
         guard !isLingering else { continue }
-        reader.append(UnsafeRawBufferPointer(rebasing: window[..<count]))
+        let bytes = UnsafeRawBufferPointer(rebasing: window[..<count])
+        if let session { session.receive(bytes) } else { reader.append(bytes) }
         if readPause > .zero { readsAgain = now + readPause }
         advance(now: now)
         if count < window.count { return }
@@ -179,6 +184,10 @@ extension ServerConnection {
 
   private func peerClosed(now: ContinuousClock.Instant) {
     hasEnded = true
+    if let session, !isLingering {
+      session.peerEnded()
+      return advance(now: now)
+    }
     guard obstacle == .peerClose else {
       let isCutShort = exchange.map { !$0.isAnswered } ?? (reader.unusedCount > 0 && !isRefused)
       return close(isDisconnect: isCutShort && !isLingering)
@@ -191,6 +200,7 @@ extension ServerConnection {
   private func advance(now: ContinuousClock.Instant) {
     // A loop instead of recursion: thousands of pipelined requests must not exhaust the stack.
     while !isClosed, !isLingering {
+      if let session { return play(session, now: now) }
       let hasRead = read(now: now)
       let hasAnswered = write(now: now)
       guard hasRead || hasAnswered else { return }
@@ -355,6 +365,13 @@ extension ServerConnection {
         }
         writer.echo(unechoed)
         unechoed = Data()
+      case .upgrade(let socket):
+        guard exchange?.request.isComplete == true else {
+          writer.insert(.webSocket(socket))
+          return false
+        }
+        upgrade(to: socket)
+        return true
       case .hang:
         obstacle = .hang
         return false
@@ -372,6 +389,23 @@ extension ServerConnection {
         finishAnswer(now: now)
         return true
       }
+    }
+  }
+
+  /// Opens a WebSocket if the request is a valid opening handshake.
+  private func upgrade(to socket: MockWebSocket) {
+    guard let request = exchange?.request else { return }
+    switch WebSocketUpgrade(request, socket) {
+    case .response(let message): writer.insert(.message(message))
+    case .open(let head, let subprotocol, let deflate):
+      let record = RecordedWebSocket(request: request, subprotocol: subprotocol, compression: deflate.map { .init($0) })
+      let session = WebSocketServerSession(socket, head: head, deflate: deflate, options: core.options) {
+        [core, index = core.journal.withLock { $0.began(record) }] change in
+        core.journal.withLock { $0.updateWebSocket(at: index, change) }
+      }
+      self.session = session
+      abandonExchange()
+      reader.takeUnused().withUnsafeBytes { session.receive($0) }
     }
   }
 
@@ -423,11 +457,11 @@ extension ServerConnection {
 
 extension ServerConnection {
   /// Closes with FIN: sent bytes arrive, then the end.
-  private func cut(now: ContinuousClock.Instant) {
+  func cut(now: ContinuousClock.Instant) {
     let isBodyUnread = exchange.map { !$0.request.isComplete } ?? false
     abandonExchange()
     Sockets.finishSending(socket)
-    guard isBodyUnread || isRefused, !hasEnded else {
+    guard isBodyUnread || isRefused || session != nil, !hasEnded else {
       drain()
       return close()
     }
@@ -452,6 +486,7 @@ extension ServerConnection {
     guard !isClosed else { return }
     isClosed = true
     abandonExchange()
+    session?.connectionEnded()
     core.journal.withLock { $0.closed(isDisconnect: isDisconnect) }
     if resetting { Sockets.reset(socket) } else { Sockets.close(socket) }
   }

@@ -11,6 +11,8 @@ struct ServerJournal {
   private(set) var bodyBytes = 0
   private var concurrentRequests = 0
   private var forgotten = 0
+  private(set) var webSockets: [RecordedWebSocket] = []
+  private var forgottenWebSockets = 0
 
   mutating func opened() -> Int {
     defer { connectionCount += 1 }
@@ -34,6 +36,19 @@ struct ServerJournal {
   mutating func forgetRequests() {
     forgotten += requests.count
     requests = []
+    forgottenWebSockets += webSockets.count
+    webSockets = []
+  }
+
+  /// Adds a WebSocket whose handshake was accepted; returns its index.
+  mutating func began(_ socket: RecordedWebSocket) -> Int {
+    webSockets.append(socket)
+    return forgottenWebSockets + webSockets.count - 1
+  }
+
+  mutating func updateWebSocket(at index: Int, _ change: (inout RecordedWebSocket) -> Void) {
+    guard index >= forgottenWebSockets else { return }
+    change(&webSockets[index - forgottenWebSockets])
   }
 
   /// Replaces a request with a version that has more of its body.

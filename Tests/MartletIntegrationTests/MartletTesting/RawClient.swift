@@ -97,6 +97,13 @@ final class RawClient {
     }
   }
 
+  /// Receives some bytes, or none at the end of the connection.
+  func receiveBytes() throws -> [UInt8] {
+    if received.isEmpty { _ = try receiveSome() }
+    defer { received = [] }
+    return received
+  }
+
   /// Receives to the end of the connection.
   func receiveAll() throws -> String {
     while try receiveSome() > 0 {}

@@ -83,6 +83,61 @@
       await client.waitUntilEmpty()
     }
 
+    @Test(.needs(.python)) func `a closure may close its connection and returns its result`() async throws {
+      let server = try await UpgradeServer()
+      let client = Lane.curl.client()
+
+      let text = try await client.upgrade(.get(server.target("/echo")), to: "echo") { connection in
+        connection.close()
+        return "done"
+      }
+      let handle = client.startUpgrade(.get(server.target("/echo")), to: "echo") { connection in
+        connection.close(throwing: HTTPError(.decoding, "not understood"))
+        await #expect(throws: CancellationError.self) { for try await _ in connection.bytes {} }
+        return "done"
+      }
+
+      #expect(text == "done")
+      #expect(try await handle.value == "done")
+      let held = try await client.upgrade(.get(server.target("/echo")), to: "echo").connection
+      held.close(throwing: HTTPError(.decoding, "not understood"))
+      #expect(client.activity.current.totals.succeeded == 2 && client.activity.current.totals.failed == 1)
+    }
+
+    @Test(.needs(.python)) func `a handle can cancel a closure that has closed its connection`() async throws {
+      let server = try await UpgradeServer()
+      let client = Lane.curl.client()
+      let isClosed = Shared(false)
+
+      let handle = client.startUpgrade(.get(server.target("/echo")), to: "echo") { connection in
+        connection.close()
+        isClosed.withLock { $0 = true }
+        try await untilCancelled()
+      }
+      await isClosed.wait { $0 }
+      handle.cancel()
+
+      await #expect(throws: CancellationError.self) { try await handle.value }
+      await client.waitUntilEmpty()
+    }
+
+    @Test(.needs(.python, .openssl)) func `ends the client's side over TLS after a reset`() async throws {
+      let authority = try await CertificateAuthority()
+      let root = try authority.rootPEM
+      let server = try await UpgradeServer(try await authority.identity())
+      let client = Lane.curl.client { $0.tls = .customRoots(pem: root) }
+
+      for size in stride(from: 250, through: 345, by: 5) {
+        let connection = try await client.upgrade(.get(server.target("/reset/\(size)")), to: "echo").connection
+        try await Task.sleep(for: .milliseconds(30))
+        connection.finish()
+        try await Task.sleep(for: .milliseconds(10))
+        connection.close()
+      }
+
+      await client.waitUntilEmpty()
+    }
+
     @Test(.needs(.python)) func `a drained client waits for its connections up to the time limit`() async throws {
       let server = try await UpgradeServer()
       let client = Lane.curl.client()
@@ -169,7 +224,7 @@
 
       #expect(error?.kind == .timedOut && error?.phase == .sending)
       #expect(sent < 64 << 20)
-      #expect(!connection.writeIfRoom(Data("x".utf8)))
+      #expect(!connection.writeNow(Data("x".utf8)))
     }
 
     @Test(.needs(.python)) func `a cancelled write leaves the connection open`() async throws {

@@ -101,6 +101,11 @@
                       connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
                       time.sleep(0.1)
                   return connection.close()
+              elif path.startswith("/reset/"):
+                  connection.sendall(SWITCH + b"\\r\\n" + b"x" * (int(path[7:]) << 10))
+                  connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
+                  time.sleep(0.01)
+                  return connection.close()
               elif path == "/end":
                   connection.sendall(SWITCH + b"\\r\\nlast")
                   if isinstance(connection, ssl.SSLSocket):

@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import MartletWebSocket
 import TestSupport
 import Testing
 
@@ -53,6 +54,13 @@ import Testing
     let client = HTTPClient.stubbed(transport, clock: clock, change: change)
     clock.advance(by: .seconds(3600))
     return client
+  }
+
+  /// Tries a setting of a WebSocket.
+  private static func webSocket(_ change: @escaping @Sendable (inout WebSocketOptions, Number) -> Void) -> Try {
+    { number in
+      _ = try await client().webSocket("http://a.test/", options: WebSocketOptions { change(&$0, number) })
+    }
   }
 
   /// Tries a client setting.
@@ -291,6 +299,9 @@ import Testing
     "HTTPClient.sendAll(_:limit:)": { _ = try await client().sendAll(endpoints(3), limit: $0.int) },
     "HTTPClient.results(_:limit:)": { for await _ in client().results(endpoints(3), limit: $0.int) {} },
     "HTTPClient.drain(timeout:)": { await client().drain(timeout: $0.duration) },
+    "HTTPClient.upgrade(_:to:idleLimit:freshFields:options:)": { number in
+      _ = try await client().upgrade("http://a.test/", to: "x", idleLimit: number.duration)
+    },
     "HTTPClient.events(of:bufferingNewest:)": { number in
       let events = client().events(of: Forge.GetItem.self, bufferingNewest: number.int)
       _ = events
@@ -352,6 +363,17 @@ import Testing
     "RequestOptions.timeout(connect:)": option { $0 = $0.timeout(connect: $1.duration) },
     "RequestOptions.timeout(firstByte:)": option { $0 = $0.timeout(firstByte: $1.duration) },
     "RequestOptions.timeout(idle:)": option { $0 = $0.timeout(idle: $1.duration) },
+    "WebSocketOptions.closeTimeout": webSocket { $0.closeTimeout = $1.duration },
+    "WebSocketOptions.pingTimeout": webSocket { $0.pingTimeout = $1.duration },
+    "WebSocketOptions.maximumFrameBytes": webSocket { $0.maximumFrameBytes = $1.int },
+    "WebSocketOptions.maximumMessageBytes": webSocket { $0.maximumMessageBytes = $1.int },
+    "WebSocketOptions.maximumUnreadBytes": webSocket { $0.maximumUnreadBytes = $1.int },
+    "WebSocketOptions.maximumWaitingMessages": webSocket { $0.maximumWaitingMessages = $1.int },
+    "WebSocketOptions.Compression.clientMaxWindowBits": webSocket { $0.compression.clientMaxWindowBits = $1.int },
+    "WebSocketOptions.Compression.serverMaxWindowBits": webSocket { $0.compression.serverMaxWindowBits = $1.int },
+    "WebSocketOptions.Compression.minimumBytes": webSocket { $0.compression.minimumBytes = $1.int },
+    "WebSocketOptions.Compression.init(level:)": webSocket { $0.compression = .init(level: $1.int) },
+    "WebSocketOptions.KeepAlive.pings(every:)": webSocket { $0.keepAlive = .pings(every: $1.duration) },
     "RequestQueue.Limits.concurrent(_:perHost:)": { number in
       let queue = RequestQueue(client: client(), limits: .concurrent(number.int, perHost: number.int))
       queue.add(.get("https://a.test/"))
@@ -419,35 +441,6 @@ import Testing
     "TransportSettings.maximumConnections": transport { $0.maximumConnections = $1.int },
     "TransportSettings.maximumConnectionsPerHost": transport { $0.maximumConnectionsPerHost = $1.int },
     "TransportSettings.maximumRequestsPerHost": transport { $0.maximumRequestsPerHost = $1.int },
-  ]
-
-  /// Symbols, or types with a trailing dot, whose numbers the library never calculates with.
-  private static let excused = [
-    "ActivityMonitor.": "a report of the library, except indicator(hideAfter:)",
-    "AuthenticationChallenge.previousFailures": "a report of the library", "Explanation.": "a report of the library",
-    "HTTPClient.Diagnostics.": "a report",
-    "HTTPClient.Configuration.clock": "a clock, not a number",
-    "HTTPClient.drainOnTermination(timeout:)": "exits the process; calls drain(timeout:)", "HTTPError.": "a report",
-    "HTTPClient.waitForTermination(timeout:)": "waits for a signal; calls drain(timeout:)",
-    "HTTPResponse.": "a report", "HTTPStatus.init(integerLiteral:)": "as init(rawValue:)",
-    "InstrumentEvent.": "a report", "JSONValue.": "a value that is only encoded",
-    "ClientWork.finishDraining(within:)": "the program implements it",
-    "HTTPBody.standardInput(length:contentType:)": "as descriptor(_:length:contentType:)",
-    "TransferOptions.": "sets the field of RequestOptions with the same name",
-    "HTTPHeaders.retryAfter(now:)": "RetryAfterTests covers dates",
-    "LoggingMiddleware.Detail.": "an option set", "ProtectionSpace.port": "as its initializer",
-    "RedirectPolicy.Hop.": "a report", "RequestContext.": "progress that a transport reports",
-    "RequestQueue.Limits.perHost": "as concurrent(_:perHost:)",
-    "RequestQueue.Limits.total": "as concurrent(_:perHost:)",
-    "RequestQueue.Summary.": "a report",
-    "RequestQueue.download(_:to:priority:after:options:progress:)": "as add(_:priority:after:options:)",
-    "RequestTarget.StringInterpolation.": "called by the compiler only",
-    "HAREntry.init(_:sent:response:received:startedAt:timings:redaction:)": "as its members",
-    "ResponseBody.collect(upTo:)": "as StreamedResponse.collect(upTo:)",
-    "ResponseBody.lines(upTo:)": "as StreamedResponse.lines(upTo:)",
-    "ResponseCache.disk(_:bytes:)": "its tests cover sizes", "ResponseCache.store(_:maximumBodyBytes:)": "as disk",
-    "ServerSentEvents.Event.": "a report of the library", "TransferProgress.": "a report of the library",
-    "TransportSettings.engineThreads": "would start as many threads; the configuration bounds it",
   ]
 
   @Test func `each public number is tested or excused with a reason`() throws {

@@ -4,6 +4,7 @@ import MartletBase
 struct UpgradeOption: RequestOptions.Key, Sendable {
   let protocolName: String
   let idleLimit: Duration?
+  let freshFields: (@Sendable () -> HTTPHeaders)?
 
   static func problem(_ value: UpgradeOption) -> String? {
     let parts = value.protocolName.split(separator: "/", omittingEmptySubsequences: false)
@@ -20,8 +21,8 @@ extension RequestContext {
   /// The protocol that the request asks for (RFC 9110 §7.8), or `nil`.
   ///
   /// A transport that supports it adds the fields `Connection` and `Upgrade`, and returns a 101 response as
-  /// `StreamedResponse.init(status:headers:body:request:writer:)`. Other transports must throw
-  /// ``HTTPError/Kind/unsupported``.
+  /// `StreamedResponse.init(status:headers:body:request:writer:)`. Other transports throw
+  /// ``HTTPError/Kind/unsupported``, or send the request without these fields.
   public var upgradeProtocol: String? { call.upgrade?.protocolName }
 }
 

@@ -42,6 +42,7 @@ extension HTTPClient {
   ///   - request: The request, without a body.
   ///   - protocolName: The protocol, with or without a version: `websocket`, `SPDY/3.1`.
   ///   - idleLimit: The maximum time without bytes in either direction on the upgraded connection; `nil` for none.
+  ///   - freshFields: Returns header fields that are different for each attempt, such as a random key.
   ///   - options: Per-request options.
   /// - Returns: The upgraded connection, or the response in HTTP.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/invalidRequest`` for a malformed protocol name or a request with a body,
@@ -49,10 +50,11 @@ extension HTTPClient {
   ///   ``HTTPError/Kind/unsupported`` without the engine. `CancellationError`, or an error thrown by middleware.
   public nonisolated func upgrade(
     _ request: HTTPRequest, to protocolName: String, idleLimit: Duration? = nil,
-    options: RequestOptions = RequestOptions()
+    freshFields: (@Sendable () -> HTTPHeaders)? = nil, options: RequestOptions = RequestOptions()
   ) async throws -> UpgradeResponse {
     try Task.checkCancellation()
-    let opening = UpgradeOpening(protocolName: protocolName, idleLimit: idleLimit)
+    let opening = UpgradeOpening(
+      UpgradeOption(protocolName: protocolName, idleLimit: idleLimit, freshFields: freshFields))
     let call = try await core.open(request, options: opening.options(core.unbounded(options)), after: .zero)
     do {
       guard let writer = try opening.writer(of: call.response) else { return .response(try await call.living()) }
@@ -70,17 +72,19 @@ extension HTTPClient {
   ///   - request: The request, without a body.
   ///   - protocolName: The protocol, with or without a version: `websocket`, `SPDY/3.1`.
   ///   - idleLimit: The maximum time without bytes in either direction on the upgraded connection; `nil` for none.
+  ///   - freshFields: Returns header fields that are different for each attempt, such as a random key.
   ///   - options: Per-request options.
   ///   - body: Uses the connection.
   /// - Returns: The result of the closure.
-  /// - Throws: ``HTTPError``, as ``upgrade(_:to:idleLimit:options:)`` and ``UpgradeResponse/connection`` do;
+  /// - Throws: ``HTTPError``, as ``upgrade(_:to:idleLimit:freshFields:options:)`` and ``UpgradeResponse/connection`` do;
   ///   `CancellationError`; an error thrown by the closure.
   public nonisolated func upgrade<R: Sendable>(
     _ request: HTTPRequest, to protocolName: String, idleLimit: Duration? = nil,
-    options: RequestOptions = RequestOptions(),
+    freshFields: (@Sendable () -> HTTPHeaders)? = nil, options: RequestOptions = RequestOptions(),
     _ body: nonisolated(nonsending) (UpgradedConnection) async throws -> R
   ) async throws -> R {
-    let opening = UpgradeOpening(protocolName: protocolName, idleLimit: idleLimit)
+    let opening = UpgradeOpening(
+      UpgradeOption(protocolName: protocolName, idleLimit: idleLimit, freshFields: freshFields))
     return try await core.stream(request, options: opening.options(core.unbounded(options))) { response, call in
       try await body(opening.connection(of: response, call))
     }
@@ -95,20 +99,24 @@ extension HTTPClient {
   ///   - request: The request, without a body.
   ///   - protocolName: The protocol, with or without a version: `websocket`, `SPDY/3.1`.
   ///   - idleLimit: The maximum time without bytes in either direction on the upgraded connection; `nil` for none.
+  ///   - freshFields: Returns header fields that are different for each attempt, such as a random key.
   ///   - options: Per-request options.
   ///   - body: Uses the connection.
   /// - Returns: A handle to await, observe or cancel the request.
   @discardableResult
   public nonisolated func startUpgrade<R: Sendable>(
     _ request: HTTPRequest, to protocolName: String, idleLimit: Duration? = nil,
-    options: RequestOptions = RequestOptions(),
+    freshFields: (@Sendable () -> HTTPHeaders)? = nil, options: RequestOptions = RequestOptions(),
     _ body: @escaping @Sendable (UpgradedConnection) async throws -> R
   ) -> RequestHandle<R> {
-    let opening = UpgradeOpening(protocolName: protocolName, idleLimit: idleLimit)
+    let opening = UpgradeOpening(
+      UpgradeOption(protocolName: protocolName, idleLimit: idleLimit, freshFields: freshFields))
     return core.start(request, options: opening.options(core.unbounded(options))) { [core] call in
       try await core.ending(call) {
         let response = try await core.opened(call)
-        let result = try await body(opening.connection(of: response, call))
+        let connection = try opening.connection(of: response, call)
+        defer { connection.close() }
+        let result = try await body(connection)
         return (result, nil, response.status, response.source)
       }
     }
@@ -117,13 +125,14 @@ extension HTTPClient {
 
 /// A request for another protocol.
 private struct UpgradeOpening: Sendable {
-  let protocolName: String
-  let idleLimit: Duration?
+  private let option: UpgradeOption
+
+  init(_ option: UpgradeOption) { self.option = option }
 
   /// The options of the request; stored and repeated responses cannot change a protocol.
   func options(_ options: RequestOptions) -> RequestOptions {
     var options = options
-    options[UpgradeOption.self] = UpgradeOption(protocolName: protocolName, idleLimit: idleLimit)
+    options[UpgradeOption.self] = option
     (options.cache, options.coalesces, options.hedging, options.decompression) = (.off, false, .off, .off)
     return options
   }
@@ -132,10 +141,10 @@ private struct UpgradeOpening: Sendable {
   func writer(of response: StreamedResponse) throws -> (any UpgradeWriter)? {
     guard let writer = response.upgradeWriter else { return nil }
     let names = response.headers.values(of: "Upgrade").flatMap { FieldSyntax.listMembers(of: $0) }
-    guard names.contains(where: { FieldSyntax.isSameName($0, protocolName) }) else {
+    guard names.contains(where: { FieldSyntax.isSameName($0, option.protocolName) }) else {
       let shown = InvalidInput.printable(names.joined(separator: ", "), limit: 100)
       throw HTTPError(
-        .protocolViolation, "the server changed to the protocol '\(shown)' instead of '\(protocolName)'",
+        .protocolViolation, "the server changed to the protocol '\(shown)' instead of '\(option.protocolName)'",
         phase: .receiving)
     }
     return writer

@@ -3,7 +3,7 @@ public import MartletBase
 /// A connection that has changed from HTTP to another protocol, with bytes in both directions.
 ///
 /// The connection belongs to its owner alone: no other request uses it, and it does not count for
-/// ``HTTPClient/Configuration/maximumConnectionsPerHost``. It ends with the server's bytes, with ``close()``, with the
+/// ``HTTPClient/Configuration/maximumConnectionsPerHost``. It ends with the server's bytes, with ``close(throwing:)``, with the
 /// cancellation of a task that reads or writes, and when the last copy of it and of its ``bytes`` is released.
 /// ``HTTPClient/drain(timeout:)`` and `cancelAll()` treat it as a running request.
 ///
@@ -50,23 +50,34 @@ public final class UpgradedConnection: Sendable {
   ///   which ends the connection; of kind ``HTTPError/Kind/invalidRequest`` after ``finish()``; the connection's error
   ///   after its end; `CancellationError` if the task is cancelled.
   public func write(_ bytes: Data) async throws {
-    try Task.checkCancellation()
-    while !writer.hasRoom { try await waitForRoom() }
+    try await waitForRoom()
     guard writer.write(bytes) else { throw refusal }
   }
 
-  /// Sends bytes without waiting.
+  /// Whether ``write(_:)`` would add its bytes without waiting.
+  public var hasRoom: Bool { writer.hasRoom }
+
+  /// Waits until ``hasRoom`` is true, as ``write(_:)`` does.
   ///
-  /// For a few bytes that must not wait, such as an acknowledgement. They are sent after the bytes of earlier writes.
+  /// - Throws: The errors of ``write(_:)``.
+  public func waitForRoom() async throws {
+    try Task.checkCancellation()
+    while !writer.hasRoom { try await awaitRoom() }
+  }
+
+  /// Adds bytes without waiting, even without room.
+  ///
+  /// For a few bytes that must not wait, such as an acknowledgement; use ``write(_:)`` or ``waitForRoom()`` to bound the
+  /// memory. The bytes are sent after those of earlier writes.
   ///
   /// - Parameter bytes: The bytes.
-  /// - Returns: `false` if there is no room, or the connection has ended; then nothing was added.
-  public func writeIfRoom(_ bytes: Data) -> Bool { writer.hasRoom && writer.write(bytes) }
+  /// - Returns: `false` if the connection has ended, or after ``finish()``; then nothing was added.
+  public func writeNow(_ bytes: Data) -> Bool { writer.write(bytes) }
 
   /// Ends the client's side of the connection after the written bytes.
   ///
-  /// Over TCP and Unix sockets, the server then reads the end of the client's bytes; over TLS, if the system's TLS
-  /// library is OpenSSL or GnuTLS. The server's bytes continue.
+  /// Over TCP and Unix sockets, the server then reads the end of the client's bytes; over TLS, if libcurl uses OpenSSL.
+  /// The server's bytes continue.
   public func finish() {
     hasFinished.withLock { $0 = true }
     writer.finish()
@@ -74,11 +85,22 @@ public final class UpgradedConnection: Sendable {
 
   /// Closes the connection at once; bytes that were not sent yet are dropped.
   ///
-  /// The request counts as successful. Calling it again has no effect.
-  public func close() {
-    _ = call.finish(.succeeded(response.status), response: nil, source: response.source)
+  /// Calling it again has no effect. A request that belongs to a closure ends with its closure, and has its result.
+  ///
+  /// - Parameter error: The reason why a held connection's request counts as failed; `nil` if it is successful.
+  public func close(throwing error: HTTPError? = nil) {
+    guard owner != nil else { return call.endExchange() }
+    var end = RequestEvent.End.succeeded(response.status)
+    if var error {
+      call.complete(&error)
+      end = .failed(error)
+    }
+    _ = call.finish(end, response: nil, source: response.source)
     call.abortSource.abort(CancellationError())
   }
+
+  /// The number of written bytes that the transport has taken to send them.
+  public var sentCount: Int64 { writer.sentCount }
 
   private var refusal: any Error {
     if hasFinished.withLock({ $0 }) {
@@ -88,7 +110,7 @@ public final class UpgradedConnection: Sendable {
       ?? HTTPError(.connectionLost, "the upgraded connection has ended", phase: .sending).described(call.currentRequest)
   }
 
-  private func waitForRoom() async throws {
+  private func awaitRoom() async throws {
     let sent = writer.sentCount
     let room = Promise<Void>()
     writer.onRoom { room.resolve(.success(())) }
