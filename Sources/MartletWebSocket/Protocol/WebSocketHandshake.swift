@@ -107,9 +107,8 @@ package struct WebSocketHandshake: Sendable {
 extension WebSocketHandshake {
   /// 16 random bytes in Base64 (RFC 6455 §4.1).
   package static func makeKey(using generator: inout some RandomNumberGenerator) -> String {
-    var bytes = Data()
-    for _ in 0..<2 { withUnsafeBytes(of: generator.next() as UInt64) { bytes.append(contentsOf: $0) } }
-    return bytes.base64EncodedString()
+    let words: [UInt64] = [generator.next(), generator.next()]
+    return words.withUnsafeBytes { Data($0) }.base64EncodedString()
   }
 
   /// The value of `Sec-WebSocket-Accept` (RFC 6455 §4.2.2).
