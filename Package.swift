@@ -91,8 +91,8 @@ let package = Package(
     // Shared by unit and integration tests.
     .target(name: "CTestSupport", path: "Tests/CSupport"),
     .target(
-      name: "TestSupport", dependencies: ["CTestSupport", "Martlet", "MartletBase"], path: "Tests/Support",
-      swiftSettings: settings),
+      name: "TestSupport", dependencies: ["CTestSupport", "Martlet", "MartletBase", "MartletWebSocket"],
+      path: "Tests/Support", swiftSettings: settings),
     .testTarget(
       name: "MartletTests",
       dependencies: [

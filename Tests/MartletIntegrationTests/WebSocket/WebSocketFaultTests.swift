@@ -199,8 +199,8 @@
 
     @Test func `a slow program does not fail a WebSocket that keeps alive`() async throws {
       let options = WebSocketOptions {
-        $0.keepAlive = .pings(every: .milliseconds(30))
-        $0.pingTimeout = .milliseconds(100)
+        $0.keepAlive = .pings(every: .milliseconds(200))
+        $0.pingTimeout = .seconds(2)
         $0.maximumUnreadBytes = 1_000
       }
       let steps = [MockWebSocket.Step](repeating: .binary(Data(count: 100_000)), count: 60)
@@ -209,7 +209,7 @@
       var count = 0
       for try await _ in socket.messages {
         count += 1
-        if count < 5 { try await Task.sleep(for: .milliseconds(300)) }
+        if count == 1 { try await Task.sleep(for: .seconds(5)) }
       }
 
       #expect(count == 60)
@@ -281,6 +281,47 @@
       let record = await server.waitForWebSocket { $0.isEnded }
       #expect(record?.closeCode == .goingAway)
       #expect(kept.withLock { $0 }?.closeCode == .goingAway)
+      await client.waitUntilEmpty()
+    }
+
+    @Test func `every mutated stream ends in bounded time`() async throws {
+      let streams = Shared<[Data]>([])
+      let server = try MockServer(answering: { _ in
+        let chunks = streams.withLock { $0 }
+        return .webSocket(chunks.flatMap { [.bytes($0), .delay(.microseconds(500))] } + [.cut])
+      })
+      let client = Lane.curl.client()
+      var generator = SeededGenerator(seed: 7_692)
+      let options = WebSocketOptions { $0.maximumMessageBytes = 10_000 }
+
+      for _ in 0..<Stress.count(300, full: 20_000) {
+        var bytes = try WebSocketStreams.messages(using: &generator)
+        for _ in 0..<Int.random(in: 1...3, using: &generator) { WebSocketStreams.mutate(&bytes, using: &generator) }
+        let cut = Int.random(in: 0...bytes.count, using: &generator)
+        let chunks = [Data(bytes.prefix(cut)), Data(bytes.dropFirst(cut))].filter { !$0.isEmpty }
+        streams.withLock { $0 = chunks }
+        let expected = try? { () throws(WebSocketViolation) in
+          var (reader, count) = (MessageReader(.client, limits: .init(maximumMessageBytes: 10_000)), 0)
+          reader.append(bytes)
+          while let event = try reader.next() {
+            switch event {
+            case .text, .binary: count += 1
+            case .part, .ping, .pong, .close: break
+            }
+          }
+          return count
+        }()
+
+        let socket = try await client.webSocket(.get(RequestTarget(server.url)), options: options)
+        let (messages, error) = await drain(socket)
+
+        if let expected {
+          #expect(messages.count == expected)
+        } else {
+          #expect(error?.kind == .protocolViolation || error?.kind == .bodyTooLarge)
+        }
+      }
+
       await client.waitUntilEmpty()
     }
 
