@@ -46,6 +46,9 @@ public struct WebSocketOptions: Sendable {
   /// The maximum wait of ``WebSocket/ping()`` for the pong; 10 s by default.
   public var pingTimeout: Duration = .seconds(10)
 
+  /// Receives each control frame from the server before it is handled, for the trace of the tool.
+  package var onControlFrame: (@Sendable (WebSocketEvent) -> Void)?
+
   /// Creates the default options.
   public init() {}
 

@@ -83,6 +83,10 @@ final class WebSocketSession: Sendable {
 
   private func handle(_ event: WebSocketEvent) async {
     switch event {
+    case .ping, .pong, .close: options.onControlFrame?(event)
+    case .text, .binary, .part: break
+    }
+    switch event {
     case .text(let text): await deliver(.message(.text(text)))
     case .binary(let data): await deliver(.message(.binary(data)))
     case .part(let kind, let data, let isFirst, let isLast):
