@@ -71,7 +71,8 @@ let package = Package(
     .target(name: "MartletTestTraits", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     // Not named `martlet`: on a file system that ignores case, its build folder would be the library's.
     .executableTarget(
-      name: "MartletTool", dependencies: ["Martlet", "MartletBase", "MartletHAR", "MartletTesting"] + withEngine,
+      name: "MartletTool",
+      dependencies: ["Martlet", "MartletBase", "MartletHAR", "MartletTesting", "MartletWebSocket"] + withEngine,
       path: "Examples/martlet",
       swiftSettings: settings),
     .target(name: "RedisStore", dependencies: ["Martlet"], path: "Examples/RedisStore", swiftSettings: settings),

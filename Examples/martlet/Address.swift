@@ -10,20 +10,24 @@ enum Address {
   /// - Parameters:
   ///   - text: The word on the command line.
   ///   - base: The URL that a path such as `/users` is appended to, as to ``HTTPClient/Configuration/baseURL``.
+  ///   - isWebSocket: Whether ws and wss are allowed, which become http and https.
   /// - Returns: The whole URL.
   /// - Throws: ``UsageError`` with the cure if the word is not a URL.
-  static func absolute(_ text: String, base: String? = nil) throws(UsageError) -> String {
+  static func absolute(
+    _ text: String, base: String? = nil, isWebSocket: Bool = false
+  ) throws(UsageError) -> String {
     if text.isEmpty { throw UsageError("the URL is empty") }
+    let schemes = ["http", "https"] + (isWebSocket ? ["ws", "wss"] : [])
     if let range = text.firstRange(of: "://"), text[..<range.lowerBound].allSatisfy(isSchemeCharacter) {
       let scheme = text[..<range.lowerBound].lowercased()
-      if scheme == "http" || scheme == "https" { return text }
-      throw schemeProblem(scheme)
+      guard schemes.contains(scheme) else { throw schemeProblem(scheme, schemes) }
+      return scheme.hasPrefix("ws") ? "http\(scheme.dropFirst(2))\(text[range.lowerBound...])" : text
     }
-    if let scheme = ["http", "https"].first(where: { text.lowercased().hasPrefix("\($0):/") }) {
+    if let scheme = schemes.first(where: { text.lowercased().hasPrefix("\($0):/") }) {
       let rest = text.dropFirst(scheme.count + 1).drop { $0 == "/" }
       throw UsageError("'\(shown(text))' has one slash after its scheme; write \(scheme)://\(shown(String(rest)))")
     }
-    if let scheme = ["http", "https"].first(where: { text.lowercased().hasPrefix("\($0)//") }) {
+    if let scheme = schemes.first(where: { text.lowercased().hasPrefix("\($0)//") }) {
       let rest = shown(String(text.dropFirst(scheme.count + 2)))
       throw UsageError("'\(shown(text))' has no colon after its scheme; write \(scheme)://\(rest)")
     }
@@ -31,7 +35,7 @@ enum Address {
       guard let base else {
         throw UsageError("'\(shown(text))' is a path, and no base URL is set; add --base URL or write the whole URL")
       }
-      return try joined(base, text)
+      return try joined(base, text, isWebSocket)
     }
     if text.hasPrefix(":"), let rest = localPath(text) { return "http://localhost\(rest)" }
     guard let host = host(of: text) else { throw problem(text) }
@@ -50,9 +54,9 @@ enum Address {
     return "/?#".contains(rest.first ?? " ") ? String(rest) : nil
   }
 
-  private static func joined(_ base: String, _ path: String) throws(UsageError) -> String {
+  private static func joined(_ base: String, _ path: String, _ isWebSocket: Bool) throws(UsageError) -> String {
     if base.hasPrefix("/") { throw UsageError("--base '\(base)' is a path; the base is a whole URL") }
-    let base = try absolute(base)
+    let base = try absolute(base, isWebSocket: isWebSocket)
     do {
       let url = try RequestTarget(path).resolve(against: RequestTarget(base))
       // The library keeps the user and the password apart from the text of the URL.
@@ -65,7 +69,9 @@ enum Address {
   }
 
   /// Checks the value of `--base`.
-  static func check(base: String) throws(UsageError) { _ = try joined(base, "/") }
+  static func check(base: String, isWebSocket: Bool = false) throws(UsageError) {
+    _ = try joined(base, "/", isWebSocket)
+  }
 
   /// The lowercase host of a URL without a scheme, or `nil` if the word is not a URL.
   private static func host(of text: String) -> String? {
@@ -97,11 +103,15 @@ enum Address {
 
   // MARK: Errors
 
-  private static func schemeProblem(_ scheme: String) -> UsageError {
+  private static func schemeProblem(_ scheme: String, _ schemes: [String]) -> UsageError {
+    let words = schemes.dropLast().joined(separator: ", ") + " or \(schemes.last ?? "")"
     if scheme.isEmpty { return UsageError("the URL has no scheme before '://'; write http:// or https://") }
-    let known = ["ftp", "ftps", "file", "ws", "wss", "ldap", "sftp", "mailto", "data"]
-    guard !known.contains(scheme), let guess = Suggestion.nearest(to: scheme, in: ["http", "https"]) else {
-      return UsageError("the scheme '\(shown(scheme))' is not supported; use http or https")
+    if ["ws", "wss"].contains(scheme) {
+      return UsageError("the scheme '\(scheme)' is not supported; 'martlet ws URL' opens a WebSocket")
+    }
+    let known = ["ftp", "ftps", "file", "ldap", "sftp", "mailto", "data"]
+    guard !known.contains(scheme), let guess = Suggestion.nearest(to: scheme, in: schemes) else {
+      return UsageError("the scheme '\(shown(scheme))' is not supported; use \(words)")
     }
     return UsageError("unknown scheme '\(shown(scheme))'; did you mean \(guess)://?")
   }

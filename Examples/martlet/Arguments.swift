@@ -22,6 +22,10 @@ struct Arguments {
   private var urlTaker: GivenOption?
   /// The values of the options that belong to one command only.
   private(set) var own: [String: String] = [:]
+  /// All values of the command's options that can be repeated.
+  private(set) var repeated: [String: [String]] = [:]
+  /// Whether URLs may have the schemes ws and wss.
+  private var isWebSocket = false
 
   /// Reads the program's arguments without its name.
   ///
@@ -47,6 +51,7 @@ struct Arguments {
       line.add(defaults: try defaults(line.options.last { $0.option.name == "--config" }?.value), for: command)
     }
     var arguments = Arguments()
+    arguments.isWebSocket = command == .ws
     for option in line.options { try arguments.apply(option) }
     return try arguments.finish(command, Array(words), isNamed: name != nil)
   }
@@ -68,6 +73,7 @@ struct Arguments {
       // For an event stream, standard input is the body only if the user requests it.
       arguments.command.ignoresInput = true
       return .events(SSECommand(command: try arguments.request(words, for: .sse)))
+    case .ws: return .webSocket(try WebSocketCommand(words, self))
     case .request: return .request(try request(words, for: isNamed ? .request : nil))
     }
   }
@@ -108,6 +114,7 @@ struct Arguments {
     let name = option.name
     if option.group == .command {
       own[name] = value
+      if option.isRepeatable { repeated[name, default: []].append(value) }
       return
     }
     switch name {
@@ -129,7 +136,7 @@ struct Arguments {
     case "--user-agent": command.headers.append(value, for: "User-Agent")
     case "--referer": command.headers.append(value, for: "Referer")
     case "--base":
-      try Address.check(base: value)
+      try Address.check(base: value, isWebSocket: isWebSocket)
       base = value
     case "--session", "--session-read-only":
       command.session = try path(value, of: spelling)
@@ -204,7 +211,7 @@ struct Arguments {
   }
 
   /// Reads an option's duration of at most 30 years, which any clock can add.
-  private static func seconds(_ text: String, of name: String) throws(UsageError) -> Duration {
+  static func seconds(_ text: String, of name: String) throws(UsageError) -> Duration {
     .seconds(try number(text, of: name, in: 0.001...1e9, unit: "seconds"))
   }
 
@@ -311,7 +318,7 @@ struct Arguments {
   /// `isFirst` is whether the user may have meant a command or a method, and `next` is the word after the URL.
   func url(_ word: String, isFirst: Bool = false, next: String? = nil) throws(UsageError) -> String {
     do {
-      return try Address.absolute(word, base: base)
+      return try Address.absolute(word, base: base, isWebSocket: isWebSocket)
     } catch {
       guard isFirst else { throw error }
       let methods = Self.methods.map { $0.lowercased() }

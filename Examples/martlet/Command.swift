@@ -12,6 +12,7 @@ enum Command: Equatable, Sendable {
   case download(DownloadCommand)
   case upload(UploadCommand)
   case load(LoadCommand)
+  case webSocket(WebSocketCommand)
   case request(RequestCommand)
 }
 
@@ -25,27 +26,31 @@ struct UsageError: Error, Equatable, CustomStringConvertible {
 }
 
 /// The exit code of the tool.
-enum ExitCode: Int32, Sendable {
+struct ExitCode: RawRepresentable, Hashable, Sendable {
+  let rawValue: Int32
+
   /// A final response with a status of 2xx or 3xx.
-  case success = 0
-  /// The output could not be written, or a step of the demo failed.
-  case failure = 1
+  static let success = ExitCode(rawValue: 0)
+  /// The output could not be written, the input is invalid, or a step of the demo failed.
+  static let failure = ExitCode(rawValue: 1)
   /// The command line is wrong; nothing was sent.
-  case usage = 2
+  static let usage = ExitCode(rawValue: 2)
   /// There was no usable response.
-  case noResponse = 3
+  static let noResponse = ExitCode(rawValue: 3)
   /// The status was 4xx.
-  case clientError = 4
+  static let clientError = ExitCode(rawValue: 4)
   /// The status was 5xx.
-  case serverError = 5
+  static let serverError = ExitCode(rawValue: 5)
   /// The request timed out.
-  case timeout = 6
+  static let timeout = ExitCode(rawValue: 6)
+  /// The server closed the WebSocket with a code from 3000 to 4999.
+  static let closed = ExitCode(rawValue: 7)
   /// SIGHUP, with the shells' number.
-  case hungUp = 129
+  static let hungUp = ExitCode(rawValue: 129)
   /// SIGINT, with the shells' number.
-  case interrupted = 130
+  static let interrupted = ExitCode(rawValue: 130)
   /// The reader has closed the output (SIGPIPE, with the shells' number).
-  case brokenPipe = 141
+  static let brokenPipe = ExitCode(rawValue: 141)
   /// SIGTERM, with the shells' number.
-  case terminated = 143
+  static let terminated = ExitCode(rawValue: 143)
 }

@@ -132,8 +132,9 @@ extension CommandLineReader {
   private static func foreign(_ given: GivenOption, _ command: CommandName) -> UsageError {
     let owners = CommandName.allCases.filter { given.option.commands.contains($0) }
     let names = owners.prefix(2).map { "'martlet \($0.rawValue)'" }.joined(separator: " and ")
-    // HTTPie shows all redirects with its option.
-    let way = given.option.name == "--all" && command == .request ? "; -v shows redirects" : ""
+    // HTTPie's options show all redirects, and compress the body.
+    let ways = ["--all": "; -v shows redirects", "--compress": "; 'martlet upload FILE URL --gzip' compresses a file"]
+    let way = command == .request ? ways[given.option.name] ?? "" : ""
     return UsageError("'\(given.spelling)' is an option of \(names), not of 'martlet \(command.rawValue)'\(way)")
   }
 }

@@ -1,6 +1,6 @@
 /// A command of the tool; ``request`` is the command of a line that begins with a method or a URL.
 enum CommandName: String, CaseIterable, Sendable {
-  case request, download, upload, load, sse, cache, har, demo, doctor, help, completion, manual
+  case request, download, upload, load, sse, ws, cache, har, demo, doctor, help, completion, manual
 }
 
 /// A command's row in the table, from which the parser, help, completions and manual page derive.
@@ -52,6 +52,13 @@ struct CommandEntry: Sendable {
         ]
       ],
       examples: ["sse :8080/events"]),
+    CommandEntry(
+      name: .ws, summary: "exchange messages over a WebSocket", usage: ["ws URL [ITEM...] [OPTION...]"],
+      takesURLs: true, notes: [Help.messages, Help.binary, Help.closing],
+      examples: [
+        "ws wss://echo.example.org/ --verbose", "ws :8080/feed --ignore-stdin --count 10 > messages",
+        "ws /rpc --base wss://api.example.com --count 1 < call.json",
+      ]),
     CommandEntry(
       name: .cache, summary: "list, count or remove the responses of a cache",
       usage: ["cache ls DIR", "cache stat DIR", "cache rm DIR URL...", "cache rm DIR --all"],

@@ -58,15 +58,19 @@ extension Connecting {
     }
   }
 
-  /// Reads bytes per second, with curl's suffixes for KiB, MiB and GiB.
+  /// Reads bytes per second.
   private static func rate(_ value: String) throws(UsageError) -> Int {
-    let factors: [Character: Double] = ["k": 0x1p10, "m": 0x1p20, "g": 0x1p30]
-    let factor = value.lowercased().last.flatMap { factors[$0] }
-    let rate = Double(factor == nil ? value : String(value.dropLast())).map { $0 * (factor ?? 1) }
-    guard let rate, (1024...1e12).contains(rate) else {
+    guard let rate = bytes(value), (1024...1e12).contains(rate) else {
       throw UsageError("--limit-rate needs at least 1024 bytes per second, such as 500k or 2M, not '\(value)'")
     }
     return Int(rate)
+  }
+
+  /// Reads a number of bytes, with curl's suffixes for KiB, MiB and GiB.
+  static func bytes(_ value: String) -> Double? {
+    let factors: [Character: Double] = ["k": 0x1p10, "m": 0x1p20, "g": 0x1p30]
+    let factor = value.lowercased().last.flatMap { factors[$0] }
+    return Double(factor == nil ? value : String(value.dropLast())).map { $0 * (factor ?? 1) }
   }
 
   private static func path(_ value: String, of name: String) throws(UsageError) -> String {

@@ -17,7 +17,7 @@ enum CurlOptions {
     "--socks5": "--proxy socks5://HOST:PORT", "--socks5-hostname": "--proxy socks5://HOST:PORT",
     "--data-urlencode": "--form and items name=text", "--connect-to": "--resolve HOST:ADDRESS",
     "-U": "--proxy http://USER:PASSWORD@HOST:PORT", "--proxy-user": "--proxy http://USER:PASSWORD@HOST:PORT",
-    "--fail": exitCode, "--fail-with-body": exitCode, "--compress": "'martlet upload FILE URL --gzip'",
+    "--fail": exitCode, "--fail-with-body": exitCode,
     "--trace": tracing, "--trace-ascii": tracing, "--debug": tracing,
     "-j": "items, which make JSON without an option", "--headers": "--print h", "--meta": "--print m",
     "--raw": "--body TEXT", "--auth-type": "--basic, --digest or --bearer", "-B": "--print b",

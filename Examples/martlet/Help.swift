@@ -112,10 +112,30 @@ extension Help {
   static let exitCodes =
     ["Exit codes"]
     + rows([
-      ("0", "status 2xx or 3xx"), ("1", "output or demo failed"), ("2", "wrong usage, nothing was sent"),
+      ("0", "status 2xx or 3xx"), ("1", "input, output or demo failed"), ("2", "wrong usage, nothing was sent"),
       ("3", "no usable response"), ("4", "status 4xx"), ("5", "status 5xx"), ("6", "timeout"),
+      ("7", "WebSocket closed with 3000 to 4999"), ("102-115", "WebSocket closed with 1002 to 1015"),
       ("130", "interrupted (SIGINT)"),
     ])
+
+  static let messages = [
+    "Each line of standard input is sent as a text message.",
+    "A terminal shows received messages with JSON indented.",
+    "A pipe gets each message with a line end.",
+  ]
+
+  static let binary = [
+    "With --binary, a file is one message, and each block of a pipe is a message.",
+    "A pipe gets received binary messages without line ends.",
+  ]
+
+  static let closing = [
+    "The command ends when the server closes, or after --count N.",
+    "After the end of a pipe or file, a silence of 2 seconds ends the command.",
+    "A terminal, /dev/null and empty input have no such limit. --wait sets one.",
+    "Ctrl-C closes with 1001. --timeout limits the whole connection.",
+    "Exit codes: 0 for 1000 and 1001, 102-115 for 1002-1015, 7 for 3000-4999.",
+  ]
 
   static let completion = [
     "bash  martlet completion bash > \\", "        ~/.local/share/bash-completion/completions/martlet",

@@ -1,6 +1,9 @@
 extension OptionEntry {
   private static let composing: Set<CommandName> = [.request, .sse]
   private static let everywhere = Set(CommandName.allCases)
+  /// The commands whose method and HTTP version can be chosen; a WebSocket begins with a GET over HTTP/1.1.
+  private static let choosing = sending.subtracting([.ws])
+  private static let keeping: Set<CommandName> = [.request, .ws]
 
   static let ofCommands: [OptionEntry] = [
     OptionEntry(
@@ -14,7 +17,7 @@ extension OptionEntry {
     OptionEntry(
       "--field", value: .text("NAME"), .command, "send the file as a form field", [.upload], isConfigurable: false),
     OptionEntry("--gzip", .command, "compress the file with gzip", [.upload]),
-    OptionEntry("--count", value: .text("N"), .command, "send N requests, 200 by default", [.load]),
+    OptionEntry("--count", value: .text("N"), .command, "send N requests (200), or receive N messages", [.load, .ws]),
     OptionEntry(
       "--at-a-time", value: .text("N"), .command, "run N requests at a time, 50 by default", [.load]),
     OptionEntry("--arrivals", value: .text("N"), .command, "start N requests per second", [.load]),
@@ -23,12 +26,23 @@ extension OptionEntry {
     OptionEntry("--hedge", value: .text("MS"), .command, "repeat a request without a response after MS", [.load]),
     OptionEntry("--breaker", value: .text("N"), .command, "open the circuit after N failures", [.load]),
     OptionEntry("--deadline", value: .text("SECONDS"), .command, "limit each request, including its waits", [.load]),
+    OptionEntry("--binary", .command, "send binary messages, and write them unchanged", [.ws]),
+    OptionEntry("--subprotocol", value: .text("NAME"), .command, "offer a subprotocol, which can be repeated", [.ws]),
+    OptionEntry("--origin", value: .text("ORIGIN"), .command, "set the Origin, such as https://example.org", [.ws]),
+    OptionEntry("--compress", .command, "offer compression of messages", [.ws]),
+    OptionEntry("--ping", value: .text("SECONDS"), .command, "send a ping every SECONDS, and require a pong", [.ws]),
+    OptionEntry(
+      "--close", value: .text("CODE[:REASON]"), .command, "close with a code, 1000 by default", [.ws],
+      isConfigurable: false),
+    OptionEntry("--max-message", value: .text("BYTES"), .command, "limit messages, 16M by default", [.ws]),
+    OptionEntry(
+      "--wait", value: .text("SECONDS"), .command, "set the silence before the close after the input", [.ws]),
     OptionEntry("--all", .command, "remove all responses (cache rm)", [.cache], isConfigurable: false),
   ]
 
   static let ofContent: [OptionEntry] = [
     OptionEntry(
-      "--request", short: "X", value: .text("METHOD"), .content, "set the method", sending, isConfigurable: false),
+      "--request", short: "X", value: .text("METHOD"), .content, "set the method", choosing, isConfigurable: false),
     OptionEntry(
       "--head", short: "I", .content, "send a HEAD request and show the head", [.request], isConfigurable: false),
     OptionEntry(
@@ -64,14 +78,14 @@ extension OptionEntry {
     OptionEntry(
       "--form-string", value: .text("NAME=TEXT"), .content, "add a text part, even with '@' or '<'", composing,
       isConfigurable: false),
-    OptionEntry("--ignore-stdin", .content, "do not read the body from standard input", composing),
+    OptionEntry("--ignore-stdin", .content, "do not read standard input", composing.union([.ws])),
     OptionEntry("--url", value: .text("URL"), .content, "send the request to a URL", sending, isConfigurable: false),
     OptionEntry("--base", value: .text("URL"), .content, "prepend a URL to paths such as /users", sending),
     OptionEntry(
-      "--session", value: .text("NAME"), .content, "reuse and keep cookies, fields and credentials", [.request],
+      "--session", value: .text("NAME"), .content, "reuse and keep cookies, fields and credentials", keeping,
       conflicts: ["--session-read-only", "--cookie-jar", "--credentials", "--no-cookies"]),
     OptionEntry(
-      "--session-read-only", value: .text("NAME"), .content, "reuse a session without changes", [.request],
+      "--session-read-only", value: .text("NAME"), .content, "reuse a session without changes", keeping,
       conflicts: ["--session", "--cookie-jar", "--credentials", "--no-cookies"]),
     OptionEntry(
       "--no-follow", .content, "show redirects instead of following them", sending, conflicts: ["--max-redirects"]),
@@ -91,7 +105,7 @@ extension OptionEntry {
       conflicts: ["--include"]),
     OptionEntry(
       "--pretty", value: .choice("HOW", Pretty.allCases.map(\.rawValue)), .output,
-      "set colors and indentation of the result", [.request]),
+      "set colors and indentation of the result", keeping),
     OptionEntry(
       "--offline", .output, "print the request and send nothing", [.request],
       conflicts: ["--output", "--write-out", "--timing", "--har", "--include"], isConfigurable: false),
@@ -150,11 +164,11 @@ extension OptionEntry {
 
   static let ofConnection: [OptionEntry] = [
     OptionEntry(
-      "--http", value: .choice("VERSION", ["1.0", "1.1", "2"]), .connection, "select the HTTP version", sending),
-    OptionEntry("--http1.0", short: "0", .connection, "use HTTP/1.0", sending),
-    OptionEntry("--http1.1", .connection, "use HTTP/1.1", sending),
-    OptionEntry("--http2", .connection, "use HTTP/2, which needs https", sending),
-    OptionEntry("--http2-prior-knowledge", .connection, "use HTTP/2 without TLS", sending),
+      "--http", value: .choice("VERSION", ["1.0", "1.1", "2"]), .connection, "select the HTTP version", choosing),
+    OptionEntry("--http1.0", short: "0", .connection, "use HTTP/1.0", choosing),
+    OptionEntry("--http1.1", .connection, "use HTTP/1.1", choosing),
+    OptionEntry("--http2", .connection, "use HTTP/2, which needs https", choosing),
+    OptionEntry("--http2-prior-knowledge", .connection, "use HTTP/2 without TLS", choosing),
     OptionEntry(
       "--proxy", short: "x", value: .text("URL"), .connection, "use an http, https or socks5 proxy", sending,
       conflicts: ["--no-proxy", "--unix-socket"]),

@@ -67,7 +67,7 @@ struct OptionEntry: Sendable {
   /// Whether the option has only a one-letter name.
   var isLetterOnly: Bool { !name.hasPrefix("--") }
   /// Whether a further value does not replace the previous one.
-  var isRepeatable: Bool { ["--header", "--cookie", "--cookies-txt", "--resolve"].contains(name) }
+  var isRepeatable: Bool { ["--header", "--cookie", "--cookies-txt", "--resolve", "--subprotocol"].contains(name) }
   /// All long names.
   var longNames: [String] { (isLetterOnly ? [] : [name]) + synonyms }
   /// All names as written on a command line.
@@ -90,5 +90,5 @@ struct OptionEntry: Sendable {
     all.flatMap { entry in entry.letters.map { ($0, entry) } }, uniquingKeysWith: { first, _ in first })
 
   /// The commands that send requests.
-  static let sending: Set<CommandName> = [.request, .download, .upload, .load, .sse]
+  static let sending: Set<CommandName> = [.request, .download, .upload, .load, .sse, .ws]
 }

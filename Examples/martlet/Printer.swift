@@ -136,3 +136,12 @@ struct Printer: Sendable {
     return target.hasPrefix("/") ? String(target) : "/\(target)"
   }
 }
+
+extension RequestCommand {
+  /// The printer of the result, by `--pretty` and the kind of the output.
+  func printer(for output: Terminal) -> Printer {
+    Printer(
+      palette: pretty?.palette ?? output.palette, isForTerminal: output.isTerminal,
+      isFormatted: pretty.map { $0 != .none } ?? output.isTerminal)
+  }
+}

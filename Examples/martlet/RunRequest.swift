@@ -63,7 +63,7 @@ struct RunRequest: Sendable {
   private func send() async throws -> ExitCode {
     defer { file?.discard() }
     let trace = command.isVerbose ? Trace(errors: errors, hasEngine: command.connecting.usesEngine) : nil
-    let (command, session) = try withSession()
+    let (command, session) = try command.withSession()
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = Self.userAgent
     configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off
@@ -97,7 +97,7 @@ struct RunRequest: Sendable {
       await logging?.sink.flush()
       await finish(recorder, of: client)
       await command.identity.save(client.cookies, errors)
-      if let session, session.isSaved { await save(session, client.cookies, before) }
+      await session?.save(client.cookies, before: before, errors)
       return code
     } catch {
       // The error must appear after the log lines that led to it.
@@ -110,28 +110,6 @@ struct RunRequest: Sendable {
       try? showRequest()
       if command.explains, let error = error as? HTTPError { explain(error.explanation) }
       throw error
-    }
-  }
-
-  /// Returns the command with the header fields and credentials of its session.
-  private func withSession() throws(UsageError) -> (command: RequestCommand, session: Session?) {
-    guard let name = command.session else { return (command, nil) }
-    var command = command
-    // A pipe can be read once.
-    if let token = command.identity.token { command.identity.token = .text(try Identity.text(of: token)) }
-    let isSaved = !command.isSessionReadOnly && !command.isOffline
-    var session = try Session(name, for: command.url, isSaved: isSaved)
-    try session.keep(command)
-    session.apply(to: &command)
-    return (command, session)
-  }
-
-  /// Saves the session, and reports an error without failing the request.
-  private func save(_ session: Session, _ jar: CookieJar, _ before: String) async {
-    do {
-      try await session.save(jar, before: before)
-    } catch {
-      errors.complain("the session is not saved: \(error)")
     }
   }
 
@@ -148,12 +126,8 @@ struct RunRequest: Sendable {
 
   // MARK: Output
 
-  private var palette: Palette { command.pretty?.palette ?? output.palette }
-
-  private var printer: Printer {
-    let isFormatted = command.pretty.map { $0 != .none } ?? output.isTerminal
-    return Printer(palette: palette, isForTerminal: output.isTerminal, isFormatted: isFormatted)
-  }
+  private var printer: Printer { command.printer(for: output) }
+  private var palette: Palette { printer.palette }
 
   /// Whether the request is kept as it is sent, to be printed.
   private var keepsRequest: Bool {

@@ -166,3 +166,30 @@ struct Session: Equatable, Sendable {
     try PrivateFile<ToolFileErrors>.replace(path) { file throws(UsageError) in try file.append(data) }
   }
 }
+
+extension Session {
+  /// Saves the session unless it is read-only, and reports an error without failing the request.
+  func save(_ jar: CookieJar, before: String, _ errors: Terminal) async {
+    guard isSaved else { return }
+    do {
+      try await save(jar, before: before)
+    } catch {
+      errors.complain("the session is not saved: \(error)")
+    }
+  }
+}
+
+extension RequestCommand {
+  /// Returns the command with the header fields and credentials of its session.
+  func withSession() throws(UsageError) -> (command: RequestCommand, session: Session?) {
+    guard let name = session else { return (self, nil) }
+    var command = self
+    // A pipe can be read once.
+    if let token = identity.token { command.identity.token = .text(try Identity.text(of: token)) }
+    let isSaved = !isSessionReadOnly && !isOffline
+    var session = try Session(name, for: url, isSaved: isSaved)
+    try session.keep(command)
+    session.apply(to: &command)
+    return (command, session)
+  }
+}

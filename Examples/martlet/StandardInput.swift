@@ -43,6 +43,18 @@ struct StandardInput: Sendable {
     return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count > 0
   }
 
+  /// Whether it is a regular file.
+  var isFile: Bool { kind == S_IFREG }
+
+  /// Whether it is a terminal.
+  var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// Whether it is open for reading; the tool replaces a closed one by `/dev/null`, which can only be written.
+  var isReadable: Bool { fcntl(descriptor, F_GETFL) & O_ACCMODE != O_WRONLY }
+
+  /// The next bytes, or `nil` at the end; waits for them.
+  func block() throws(UsageError) -> Data? { try next(nil) }
+
   /// Reads everything into memory.
   func read(_ errors: Terminal) throws(UsageError) -> Data {
     var data = Data()

@@ -38,6 +38,8 @@ enum Tool {
       case .download(let command): return await command.run(output, errors)
       case .load(let command): return await command.run(output, errors)
       case .upload(let command): return await command.run(output, errors)
+      case .webSocket(let command):
+        return await RunWebSocket(command: command, output: output, errors: errors).run()
       case .request(var command):
         try command.readInput(errors)
         let name = command.output == "-" ? nil : command.output

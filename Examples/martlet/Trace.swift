@@ -10,13 +10,17 @@ struct Trace: Middleware {
   let errors: Terminal
   /// Whether Martlet's own engine sends the request and adds its own field.
   var hasEngine = true
+  /// The protocol that the request asks for; the transport adds the fields for it.
+  var upgrade: String?
 
   func intercept(
     _ request: HTTPRequest, context: RequestContext,
     next: MiddlewareNext
   ) async throws -> StreamedResponse {
     let printer = Printer(palette: errors.palette, isForTerminal: true)
-    var text = printer.marked(printer.head(of: Self.asSent(request, hasEngine: hasEngine)), with: ">")
+    var sent = Self.asSent(request, hasEngine: hasEngine && upgrade == nil)
+    if let upgrade { (sent.headers["Connection"], sent.headers["Upgrade"]) = ("Upgrade", upgrade) }
+    var text = printer.marked(printer.head(of: sent), with: ">")
     let body = printer.marked(printer.body(of: request), with: ">")
     if !body.isEmpty { text += errors.palette.paint(">", .dim) + "\n" + body }
     try? errors.write(text)
@@ -59,7 +63,8 @@ struct Trace: Middleware {
     }
   }
 
-  private func note(_ text: String) {
+  /// Shows an event that is not a message.
+  func note(_ text: String) {
     try? errors.write(errors.palette.paint("* \(Visible.line(text))", .notice) + "\n")
   }
 }

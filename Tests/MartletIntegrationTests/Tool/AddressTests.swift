@@ -44,7 +44,7 @@ import Testing
     ("file:///etc/passwd", "use http or https"), ("://a.test", "write http:// or https://"),
     ("u:s3cret@host", "…@host"), ("", "the URL is empty"), ("a=@x.y", "the item 'a=…'"),
     ("http//a.test/x", "write http://a.test/x"), ("::1:8080/x", "write http://[::1]:8080"),
-    ("fe80::1", "an IPv6 address without brackets"),
+    ("fe80::1", "an IPv6 address without brackets"), ("wss://a.test", "'martlet ws URL' opens a WebSocket"),
   ])
   func `refuses a word that is not a URL, names the cure, and shows no secret`(text: String, cure: String) {
     let error = #expect(throws: UsageError.self) { try Address.absolute(text) }

@@ -8,7 +8,7 @@ import Testing
   /// A command line that the command accepts without the option.
   private static func words(_ name: CommandName) -> [String] {
     switch name {
-    case .request, .sse, .load, .download: [name.rawValue, "http://a.test"]
+    case .request, .sse, .ws, .load, .download: [name.rawValue, "http://a.test"]
     case .upload: ["upload", "file", "http://a.test"]
     case .cache: ["cache", "rm", "folder"]
     case .har: ["har", "show", "file"]
@@ -33,6 +33,8 @@ import Testing
     case "--transport": "curl"
     case "--json": "{}"
     case "--limit-rate": "1k"
+    case "--origin": "http://a.test"
+    case "--close": "1000"
     default: "1"
     }
   }
@@ -126,7 +128,9 @@ import Testing
 
   @Test func `the overview lists every command and exit code`() {
     for name in CommandName.allCases { #expect(Help.text(.overview).contains("\n  \(name.rawValue) "), "\(name)") }
-    for code in ["0", "1", "2", "3", "4", "5", "6", "130"] { #expect(Help.text(.overview).contains("\n  \(code) ")) }
+    for code in ["0", "1", "2", "3", "4", "5", "6", "7", "102-115", "130"] {
+      #expect(Help.text(.overview).contains("\n  \(code) "))
+    }
   }
 
   @Test(arguments: [

@@ -30,6 +30,7 @@ extension TestProgram {
       Sample(words: ["GET", "http://a.test", "--conn"], offered: ["--connect-timeout"], missing: ["--count"]),
       Sample(words: ["http://a.test", "--http", "1"], offered: ["1.0", "1.1"], missing: ["2"]),
       Sample(words: ["completion", ""], offered: ["bash", "zsh", "fish"]),
+      Sample(words: ["ws", "http://a.test", "--sub"], offered: ["--subprotocol"], missing: ["--segments"]),
       Sample(words: ["cache", "s"], offered: ["stat"], missing: ["sse"]),
       Sample(words: ["help", "wr"], offered: ["write-out"]),
       Sample(words: ["demo", "--h"], offered: ["--help"], missing: ["--head", "--http"]),

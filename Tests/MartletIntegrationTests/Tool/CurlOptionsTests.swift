@@ -116,7 +116,7 @@ import Testing
 
   @Test(arguments: [
     ("--hed", "--head"), ("--haed", "--head"), ("--verbse", "--verbose"), ("--timout=1", "--timeout"),
-    ("--cookiejar", "--cookie-jar"), ("--comp", "--compressed"), ("--segment", "--segments"), ("-json", "--json"),
+    ("--cookiejar", "--cookie-jar"), ("--compresed", "--compressed"), ("--segment", "--segments"), ("-json", "--json"),
     ("-timeout", "--timeout"), ("-M", "-m (--timeout)"), ("-vM9", "-m (--timeout)"),
     ("--heders", "--header"),
   ])
