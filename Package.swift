@@ -77,6 +77,10 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "RedisStore", dependencies: ["Martlet"], path: "Examples/RedisStore", swiftSettings: settings),
     .executableTarget(name: "Chat", dependencies: ["Martlet"], path: "Examples/Chat", swiftSettings: settings),
+    .executableTarget(
+      name: "ChatRoom", dependencies: ["Martlet", "MartletWebSocket"], path: "Examples/ChatRoom",
+      swiftSettings: settings
+    ),
     .executableTarget(name: "SavePage", dependencies: ["Martlet"], path: "Examples/SavePage", swiftSettings: settings),
     .executableTarget(name: "S3", dependencies: ["Martlet"], path: "Examples/S3", swiftSettings: settings),
     .executableTarget(
@@ -124,7 +128,7 @@ let package = Package(
       name: "MartletIntegrationTests",
       dependencies: [
         "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTool",
-        "MartletWebSocket", "RedisStore", "Chat", "SavePage", "S3", "Courier", "KeepCopy", "TestSupport",
+        "MartletWebSocket", "RedisStore", "Chat", "ChatRoom", "SavePage", "S3", "Courier", "KeepCopy", "TestSupport",
       ] + withEngine,
       // A server for the tests.
       exclude: ["WebSocket/conformance.py"],
