@@ -44,7 +44,7 @@ enum Help {
     lines += ["", "Items"] + items.filter { line in short.contains { line.hasPrefix("  \($0)") } }
     lines += ["", "Frequent options"]
     let frequent = [
-      "--form", "--body", "--header", "--user", "--include", "--verbose", "--output", "--timeout", "--offline",
+      "--form", "--body", "--header", "--user", "--verbose", "--output", "--timeout", "--offline",
     ]
     lines += rows(frequent.compactMap { OptionEntry.byName[$0] }.map { ($0.heading, $0.help) })
     lines += [""] + exitCodes
@@ -109,14 +109,21 @@ extension Help {
     ["Parts of --print"]
     + rows(ShownParts.names)
 
-  static let exitCodes =
-    ["Exit codes"]
-    + rows([
-      ("0", "status 2xx or 3xx"), ("1", "input, output or demo failed"), ("2", "wrong usage, nothing was sent"),
-      ("3", "no usable response"), ("4", "status 4xx"), ("5", "status 5xx"), ("6", "timeout"),
-      ("7", "WebSocket closed with 3000 to 4999"), ("102-115", "WebSocket closed with 1002 to 1015"),
-      ("130", "interrupted (SIGINT)"),
-    ])
+  static let exitCodes = ["Exit codes"] + rows(codes)
+
+  /// The exit codes of all commands, including those of `martlet ws`, which its own help describes.
+  static let allExitCodes = rows(codes.dropLast() + closeCodes + codes.suffix(1))
+
+  private static let codes = [
+    ("0", "status 2xx or 3xx"), ("1", "input, output or demo failed"), ("2", "wrong usage, nothing was sent"),
+    ("3", "no usable response"), ("4", "status 4xx"), ("5", "status 5xx"), ("6", "timeout"),
+    ("130", "interrupted (SIGINT)"),
+  ]
+
+  private static let closeCodes = [
+    ("7", "WebSocket closed with a code from 3000 to 4999"),
+    ("102-115", "WebSocket closed with a code from 1002 to 1015"),
+  ]
 
   static let messages = [
     "Each line of standard input is sent as a text message.",

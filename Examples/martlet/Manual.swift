@@ -30,7 +30,7 @@ enum Manual {
     lines += [".SH CONFIGURATION"] + literal(Help.config)
     lines += [".SH \"WRITE\\-OUT VARIABLES\""]
     for variable in WriteOut.Variable.allCases { lines += tag("%{\(variable.rawValue)}", sentence(variable.help)) }
-    lines += [".SH \"EXIT STATUS\""] + literal(Array(Help.exitCodes.dropFirst()))
+    lines += [".SH \"EXIT STATUS\""] + literal(Help.allExitCodes)
     lines += [".SH ENVIRONMENT"]
     for (name, meaning) in environment { lines += tag(name, meaning) }
     lines.append(".SH FILES")
