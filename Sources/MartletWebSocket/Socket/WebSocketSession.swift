@@ -95,9 +95,10 @@ final class WebSocketSession: Sendable {
     case .pong(let payload): received(pong: payload)
     case .close(let code, let reason):
       let closure = WebSocketState.Closure(code: code ?? .noStatusReceived, reason: reason)
+      // Before the program learns of the end, because it may then release the WebSocket, which sends another code.
+      sendClose(code, "")
       let waiters = state.withLock { $0.closed(closure) }
       for waiter in waiters { waiter.resolve(.success(())) }
-      sendClose(code, "")
       endLater()
     }
   }
@@ -189,9 +190,10 @@ final class WebSocketSession: Sendable {
   }
 
   func fail(_ error: HTTPError, _ code: WebSocketCloseCode) {
+    // Before the program learns of the failure, as above.
+    sendClose(code, "")
     let waiters = state.withLock { $0.fail(error) }
     for waiter in waiters { waiter.resolve(.success(())) }
-    sendClose(code, "")
     endLater(within: .seconds(1))
   }
 
