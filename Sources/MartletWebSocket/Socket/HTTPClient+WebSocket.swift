@@ -55,14 +55,7 @@ extension HTTPClient {
   ) async throws -> R {
     let socket = try await webSocket(request, options: options, requestOptions: requestOptions)
     return try await withTaskCancellationHandler {
-      do {
-        let result = try await body(socket)
-        await socket.close()
-        return result
-      } catch {
-        await socket.session.leave()
-        throw error
-      }
+      try await socket.use(body)
     } onCancel: {
       socket.session.connection.close()
     }
@@ -89,15 +82,21 @@ extension HTTPClient {
     return startUpgrade(
       opening.request, to: "websocket", freshFields: WebSocketOpening.makeKey, options: requestOptions
     ) { connection in
-      let socket = try opening.webSocket(connection, self)
-      do {
-        let result = try await body(socket)
-        await socket.close()
-        return result
-      } catch {
-        await socket.session.leave()
-        throw error
-      }
+      try await opening.webSocket(connection, self).use(body)
+    }
+  }
+}
+
+extension WebSocket {
+  /// Runs a closure, and closes the WebSocket after it.
+  fileprivate func use<R>(_ body: nonisolated(nonsending) (WebSocket) async throws -> R) async throws -> R {
+    do {
+      let result = try await body(self)
+      await close()
+      return result
+    } catch {
+      await session.leave()
+      throw error
     }
   }
 }
