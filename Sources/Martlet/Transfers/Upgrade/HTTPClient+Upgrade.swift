@@ -33,8 +33,8 @@ extension HTTPClient {
   /// uses a tunnel. With status 101, the connection transports the other protocol's bytes. A status that is not
   /// accepted throws, as for other requests.
   ///
-  /// There is no total limit unless the request or the client has set one. ``TimeoutPolicy/idle`` limits the wait for
-  /// the response, and a wait for room to write.
+  /// ``TimeoutPolicy/idle`` limits the wait for the response, and a wait for room to write. ``TimeoutPolicy/total`` applies
+  /// only if the request or the client sets it.
   ///
   /// Requires the Linux engine.
   ///
