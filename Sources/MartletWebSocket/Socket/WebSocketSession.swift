@@ -83,17 +83,18 @@ final class WebSocketSession: Sendable {
 
   private func handle(_ event: WebSocketEvent) async {
     switch event {
-    case .ping, .pong, .close: options.onControlFrame?(event)
-    case .text, .binary, .part: break
-    }
-    switch event {
     case .text(let text): await deliver(.message(.text(text)))
     case .binary(let data): await deliver(.message(.binary(data)))
     case .part(let kind, let data, let isFirst, let isLast):
       await deliver(.part(WebSocket.Part(isText: kind == .text, data: data, isFirst: isFirst, isLast: isLast)))
-    case .ping(let payload): answer(payload)
-    case .pong(let payload): received(pong: payload)
+    case .ping(let payload):
+      options.onControlFrame?(event)
+      answer(payload)
+    case .pong(let payload):
+      options.onControlFrame?(event)
+      received(pong: payload)
     case .close(let code, let reason):
+      options.onControlFrame?(event)
       let closure = WebSocketState.Closure(code: code ?? .noStatusReceived, reason: reason)
       // Before the program learns of the end, because it may then release the WebSocket, which sends another code.
       sendClose(code, "")

@@ -49,10 +49,10 @@ struct WebSocketState {
   private var senders = FirstInFirstOut<Waiter>()
   private(set) var closure: Closure?
   private(set) var end: End?
-  /// Whether the client has sent, or was sent, a close frame.
+  /// Whether the end has begun, so no more messages are sent.
   private(set) var isClosing = false
   /// Whether messages are dropped, because the client closes.
-  private(set) var isDeaf = false
+  private(set) var dropsMessages = false
   var isEndPlanned = false
   private var pings: [(number: UInt64, promise: Promise<Void>)] = []
   /// Unpredictable, so a server cannot answer a ping that it has not received.
@@ -68,7 +68,7 @@ struct WebSocketState {
 extension WebSocketState {
   /// Adds an item; returns a waiting receiver, and a waiter if the queue is full.
   mutating func add(_ item: Item, limit: Int) -> (receiver: Waiter?, room: Waiter?) {
-    guard !isDeaf, end == nil else { return (nil, nil) }
+    guard !dropsMessages, end == nil else { return (nil, nil) }
     items.append(item)
     unread += item.count
     if unread > limit || items.count > 10_000 { room = Waiter() }
@@ -190,7 +190,7 @@ extension WebSocketState {
   /// Records that the client closes, and drops all messages.
   mutating func close() -> [Waiter] {
     isClosing = true
-    isDeaf = true
+    dropsMessages = true
     dropItems()
     if end == nil { end = .closed }
     return takeWaiters()
