@@ -25,7 +25,7 @@ final class RunWebSocket: Sendable {
   /// The default silence after the input's end, for a pipe or a file that is not empty.
   private static let wait = Duration.seconds(2)
   /// The maximum wait for the server's close after a signal, in seconds.
-  private static let patience = 1.0
+  private static let patience = 5.0
 
   let command: WebSocketCommand
   let output: Terminal
