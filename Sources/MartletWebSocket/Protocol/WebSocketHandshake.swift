@@ -35,8 +35,7 @@ package struct WebSocketHandshake: Sendable {
   ///
   /// Without zlib, compression is not offered.
   package init(subprotocols: [String] = [], deflate: PermessageDeflate.Offer? = nil) throws(HandshakeProblem) {
-    var generator = SystemRandomNumberGenerator()
-    try self.init(key: Self.makeKey(using: &generator), subprotocols: subprotocols, deflate: deflate)
+    try self.init(key: Self.makeKey(), subprotocols: subprotocols, deflate: deflate)
   }
 
   init(key: String, subprotocols: [String], deflate: PermessageDeflate.Offer?) throws(HandshakeProblem) {
@@ -106,8 +105,8 @@ package struct WebSocketHandshake: Sendable {
 
 extension WebSocketHandshake {
   /// 16 random bytes in Base64 (RFC 6455 §4.1).
-  package static func makeKey(using generator: inout some RandomNumberGenerator) -> String {
-    let words: [UInt64] = [generator.next(), generator.next()]
+  package static func makeKey() -> String {
+    let words: [UInt64] = [.random(in: 0...(.max)), .random(in: 0...(.max))]
     return words.withUnsafeBytes { Data($0) }.base64EncodedString()
   }
 

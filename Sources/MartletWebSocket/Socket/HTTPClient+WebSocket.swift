@@ -110,10 +110,7 @@ private struct WebSocketOpening: Sendable {
   private static let key = "Sec-WebSocket-Key"
 
   /// A new key for each connection (RFC 6455 §4.1).
-  static let makeKey: @Sendable () -> HTTPHeaders = {
-    var generator = SystemRandomNumberGenerator()
-    return [key: WebSocketHandshake.makeKey(using: &generator)]
-  }
+  static let makeKey: @Sendable () -> HTTPHeaders = { [key: WebSocketHandshake.makeKey()] }
 
   /// The fields that the handshake sets, and the options for them.
   private static let ownFields = [
