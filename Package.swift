@@ -36,8 +36,10 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletHAR", targets: ["MartletHAR"]),
+    .library(name: "MartletOAuth", targets: ["MartletOAuth"]),
     .library(name: "MartletOutbox", targets: ["MartletOutbox"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
+    .library(name: "MartletSigV4", targets: ["MartletSigV4"]),
     .library(name: "MartletWebSocket", targets: ["MartletWebSocket"]),
     .library(name: "MartletTestTraits", targets: ["MartletTestTraits"]),
     .executable(name: "martlet", targets: ["MartletTool"]),
@@ -61,6 +63,11 @@ let package = Package(
       name: "MartletHAR", dependencies: ["Martlet", "MartletBase"], packageAccess: false, swiftSettings: settings),
     .target(
       name: "MartletOutbox", dependencies: ["Martlet", "MartletBase"], packageAccess: false, swiftSettings: settings),
+    // It uses the URL parser and SHA-256 of `Martlet`, and libcrypto through the shim.
+    .target(
+      name: "MartletOAuth", dependencies: ["CMartletShim", "Martlet", "MartletBase"], swiftSettings: settings),
+    // Signatures use the hashes and the encodings of `Martlet`.
+    .target(name: "MartletSigV4", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
     // Of `Martlet`, it uses only the public API. Its own protocol types are for the test doubles.
     .target(
       name: "MartletWebSocket", dependencies: ["CMartletShim", "Martlet", "MartletBase"], swiftSettings: settings),
@@ -82,7 +89,8 @@ let package = Package(
       swiftSettings: settings
     ),
     .executableTarget(name: "SavePage", dependencies: ["Martlet"], path: "Examples/SavePage", swiftSettings: settings),
-    .executableTarget(name: "S3", dependencies: ["Martlet"], path: "Examples/S3", swiftSettings: settings),
+    .executableTarget(
+      name: "S3", dependencies: ["Martlet", "MartletSigV4"], path: "Examples/S3", swiftSettings: settings),
     .executableTarget(
       name: "Overload", dependencies: ["Martlet", "MartletTesting"], path: "Examples/Overload", swiftSettings: settings),
     .executableTarget(
@@ -91,8 +99,8 @@ let package = Package(
     // A test runs this program to count allocations. No test links it, because it replaces the allocator.
     .target(name: "AllocationCounter", path: "Tests/Allocations/Counter"),
     .executableTarget(
-      name: "AllocationProbe", dependencies: ["AllocationCounter", "Martlet"], path: "Tests/Allocations/Probe",
-      swiftSettings: settings),
+      name: "AllocationProbe", dependencies: ["AllocationCounter", "Martlet", "MartletWebSocket"],
+      path: "Tests/Allocations/Probe", swiftSettings: settings),
     // Shared by unit and integration tests.
     .target(name: "CTestSupport", path: "Tests/CSupport"),
     .target(
@@ -101,8 +109,8 @@ let package = Package(
     .testTarget(
       name: "MartletTests",
       dependencies: [
-        "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOutbox", "MartletTesting",
-        "MartletTestTraits", "MartletWebSocket", "TestSupport",
+        "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOAuth", "MartletOutbox", "MartletSigV4",
+        "MartletTesting", "MartletTestTraits", "MartletWebSocket", "TestSupport",
       ] + withEngine,
       // The tests read these files from the source folder.
       exclude: ["MartletTesting/Cassettes"],
@@ -111,27 +119,28 @@ let package = Package(
     .testTarget(
       name: "MartletSampleTests",
       dependencies: [
-        "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "MartletWebSocket",
-        "RedisStore", "TestSupport",
+        "Martlet", "MartletHAR", "MartletOAuth", "MartletOutbox", "MartletSigV4", "MartletTesting", "MartletTestTraits",
+        "MartletWebSocket", "RedisStore", "TestSupport",
       ],
       exclude: ["Cassettes"], swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
     // The same samples in a package whose default isolation is the main actor.
     .testTarget(
       name: "MainActorSampleTests",
       dependencies: [
-        "Martlet", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTestTraits", "MartletWebSocket",
-        "RedisStore", "TestSupport",
+        "Martlet", "MartletHAR", "MartletOAuth", "MartletOutbox", "MartletSigV4", "MartletTesting", "MartletTestTraits",
+        "MartletWebSocket", "RedisStore", "TestSupport",
       ],
       path: "Tests/MainActorSampleTests", exclude: ["Samples/Cassettes"],
       swiftSettings: [.defaultIsolation(MainActor.self)] + (isStrict ? [.treatAllWarnings(as: .error)] : [])),
     .testTarget(
       name: "MartletIntegrationTests",
       dependencies: [
-        "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOutbox", "MartletTesting", "MartletTool",
-        "MartletWebSocket", "RedisStore", "Chat", "ChatRoom", "SavePage", "S3", "Courier", "KeepCopy", "TestSupport",
+        "CMartletShim", "Martlet", "MartletBase", "MartletHAR", "MartletOAuth", "MartletOutbox", "MartletSigV4",
+        "MartletTesting", "MartletTool", "MartletWebSocket", "RedisStore", "Chat", "ChatRoom", "SavePage", "S3",
+        "Courier", "KeepCopy", "TestSupport",
       ] + withEngine,
-      // A server for the tests.
-      exclude: ["WebSocket/conformance.py"],
+      // Servers for the tests.
+      exclude: ["Auth/aws.py", "Auth/oauth.py", "WebSocket/conformance.py"],
       swiftSettings: settings),
   ] + firstHour
 )

@@ -6,7 +6,7 @@ import sys
 folder, mode = pathlib.Path(sys.argv[1]), sys.argv[2]
 page = pathlib.Path("Docs/PublicAPI.txt")
 lines, undocumented = [], []
-for module in ("Martlet", "MartletHAR", "MartletOutbox", "MartletWebSocket", "MartletTesting", "MartletTestTraits"):
+for module in ("Martlet", "MartletHAR", "MartletOAuth", "MartletOutbox", "MartletSigV4", "MartletWebSocket", "MartletTesting", "MartletTestTraits"):
     lines.append(f"# {module}")
     entries = set()
     for path in sorted(folder.glob(f"{module}*.symbols.json")):

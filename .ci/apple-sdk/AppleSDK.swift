@@ -117,6 +117,7 @@ public struct HTTPCookieStringPolicy: RawRepresentable, Hashable, Sendable {
 extension URLSessionConfiguration {
   public var allowsExpensiveNetworkAccess: Bool { get { never() } set { never() } }
   public var allowsConstrainedNetworkAccess: Bool { get { never() } set { never() } }
+  public var sessionSendsLaunchEvents: Bool { get { never() } set { never() } }
 }
 // All properties that the type has only on Apple's platforms, up to macOS 26.1; `URLRequestTests` reads them.
 extension URLRequest {
@@ -131,11 +132,67 @@ extension URLRequest {
 }
 extension HTTPCookie { public var sameSitePolicy: HTTPCookieStringPolicy? { never() } }
 extension HTTPCookiePropertyKey { public static let sameSitePolicy = HTTPCookiePropertyKey(rawValue: "SameSite") }
+extension URLSessionConfiguration {
+  public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t { get { never() } set { never() } }
+  public var proxyConfigurations: [ProxyConfiguration] { get { never() } set { never() } }
+}
+public let (NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate) = ("", "")
+extension URLProtectionSpace { public var serverTrust: SecTrust? { never() } }
+extension URLCredential {
+  public convenience init(trust: SecTrust) { never() }
+  public convenience init(identity: SecIdentity, certificates: [Any]?, persistence: URLCredential.Persistence) {
+    never()
+  }
+}
 
-// MARK: Security, where `as String` and `as CFDictionary` are bridges
+// MARK: Network, and the part of Security for its TLS
+
+public struct ProxyConfiguration: Hashable, Sendable {
+  public init(httpCONNECTProxy: NWEndpoint, tlsOptions: NWProtocolTLS.Options? = nil) { never() }
+  public init(socksv5Proxy: NWEndpoint) { never() }
+  public var allowFailover: Bool { get { never() } set { never() } }
+  public func applyCredential(username: String, password: String) { never() }
+}
+public enum NWEndpoint: Hashable, Sendable {
+  public enum Host: Hashable, Sendable {
+    case name(String)
+    public init(_: String) { never() }
+  }
+  public struct Port: Hashable, Sendable { public init?(rawValue: UInt16) { never() } }
+  case hostPort(host: Host, port: Port)
+}
+public enum NWProtocolTLS {
+  public class Options {
+    public init() {}
+    public var securityProtocolOptions: sec_protocol_options_t { never() }
+  }
+}
+public enum tls_protocol_version_t: UInt16, Sendable { case TLSv12 = 0x0303, TLSv13 = 0x0304 }
+public class sec_protocol_options_t {}
+public class sec_protocol_metadata_t {}
+public class sec_trust_t {}
+public typealias sec_protocol_verify_complete_t = (Bool) -> Void
+public typealias sec_protocol_verify_t = (
+  sec_protocol_metadata_t, sec_trust_t, @escaping sec_protocol_verify_complete_t
+) -> Void
+public func sec_protocol_options_set_min_tls_protocol_version(_: sec_protocol_options_t, _: tls_protocol_version_t) {
+  never()
+}
+public func sec_protocol_options_set_verify_block(
+  _: sec_protocol_options_t, _: @escaping sec_protocol_verify_t, _: DispatchQueue
+) { never() }
+public func sec_trust_copy_ref(_: sec_trust_t) -> Unmanaged<SecTrust> { never() }
+
+// MARK: Security, where `as String`, `as CFDictionary` and the like are bridges
 
 public typealias CFDictionary = [String: Any]
+public typealias CFArray = [Any]
+public typealias CFData = Data
+public typealias CFString = String
 public typealias CFTypeRef = AnyObject
+public class CFError {}
+public func CFErrorCopyDescription(_: CFError!) -> CFString! { never() }
+public func CFGetTypeID(_: CFTypeRef!) -> UInt { never() }
 public typealias OSStatus = Int32
 public let (kSecClass, kSecClassGenericPassword, kSecAttrService, kSecAttrAccount) = ("", "", "", "")
 public let (kSecAttrAccessGroup, kSecUseDataProtectionKeychain, kSecReturnData, kSecMatchLimit) = ("", "", "", "")
@@ -148,8 +205,62 @@ public func SecItemAdd(_: CFDictionary, _: UnsafeMutablePointer<CFTypeRef?>?) ->
 public func SecItemUpdate(_: CFDictionary, _: CFDictionary) -> OSStatus { never() }
 public func SecItemDelete(_: CFDictionary) -> OSStatus { never() }
 
+// None of these types is Sendable here, because the frameworks do not promise it.
+public class SecTrust {}
+public class SecCertificate {}
+public class SecIdentity {}
+public enum SecTrustResultType: UInt32, Sendable {
+  case invalid = 0, proceed = 1, deny = 3, unspecified = 4, recoverableTrustFailure = 5, fatalTrustFailure = 6
+  case otherError = 7
+}
+public let (kSecImportExportPassphrase, kSecImportToMemoryOnly) = ("", "")
+public let (kSecImportItemIdentity, kSecImportItemCertChain) = ("", "")
+public let (kSecClassIdentity, kSecAttrLabel, kSecMatchLimitAll) = ("", "", "")
+public let (kSecReturnRef, kSecReturnAttributes, kSecValueRef) = ("", "", "")
+public func SecIdentityGetTypeID() -> UInt { never() }
+public func SecPKCS12Import(_: CFData, _: CFDictionary, _: UnsafeMutablePointer<CFArray?>) -> OSStatus { never() }
+public func SecCertificateCreateWithData(_: Void?, _: CFData) -> SecCertificate? { never() }
+public func SecCertificateCopyData(_: SecCertificate) -> CFData { never() }
+public func SecTrustCopyCertificateChain(_: SecTrust) -> CFArray? { never() }
+public func SecTrustSetAnchorCertificates(_: SecTrust, _: CFArray?) -> OSStatus { never() }
+public func SecTrustSetAnchorCertificatesOnly(_: SecTrust, _: Bool) -> OSStatus { never() }
+public func SecTrustGetTrustResult(_: SecTrust, _: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus { never() }
+public func SecTrustEvaluateWithError(_: SecTrust, _: UnsafeMutablePointer<CFError?>?) -> Bool { never() }
+public func SecTrustEvaluateAsyncWithError(
+  _: SecTrust, _: DispatchQueue, _: @escaping (SecTrust, Bool, CFError?) -> Void
+) -> OSStatus { never() }
+
 // MARK: CryptoKit and UniformTypeIdentifiers
 
+public class SecKey {}
+public enum SecKeyAlgorithm { case rsaSignatureMessagePKCS1v15SHA256 }
+public let (kSecAttrKeyType, kSecAttrKeyTypeRSA, kSecAttrKeyClass, kSecAttrKeyClassPrivate) = ("", "", "", "")
+public func SecKeyCreateWithData(_: CFData, _: CFDictionary, _: UnsafeMutableRawPointer?) -> SecKey? { never() }
+public func SecKeyCreateSignature(_: SecKey, _: SecKeyAlgorithm, _: CFData, _: UnsafeMutableRawPointer?) -> CFData? {
+  never()
+}
+public enum P256 {
+  public enum Signing {
+    public struct PublicKey: Sendable { public var x963Representation: Data { never() } }
+    public struct ECDSASignature: Sendable { public var rawRepresentation: Data { never() } }
+    public struct PrivateKey: Sendable {
+      public init(compactRepresentable: Bool = true) { never() }
+      public init(pemRepresentation: String) throws { never() }
+      public var publicKey: PublicKey { never() }
+      public func signature(for: some DataProtocol) throws -> ECDSASignature { never() }
+    }
+  }
+}
+public enum Curve25519 {
+  public enum Signing {
+    public struct PublicKey: Sendable { public var rawRepresentation: Data { never() } }
+    public struct PrivateKey: Sendable {
+      public init(rawRepresentation: some ContiguousBytes) throws { never() }
+      public var publicKey: PublicKey { never() }
+      public func signature(for: some DataProtocol) throws -> Data { never() }
+    }
+  }
+}
 public struct SHA256Digest: Sequence, Sendable, Hashable {
   public func makeIterator() -> Array<UInt8>.Iterator { never() }
 }

@@ -21,7 +21,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
   ],
   targets: [
-    .target(name: "CCurlLoop", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(
+      name: "CCurlLoop",
+      linkerSettings: [.linkedLibrary("z"), .linkedLibrary("dl", .when(platforms: [.linux]))]),
     // Compares JSON decoding times; needs no server.
     .executableTarget(
       name: "json", dependencies: [.product(name: "Martlet", package: "Martlet")], swiftSettings: settings),
@@ -30,9 +32,12 @@ let package = Package(
       dependencies: [
         "CCurlLoop",
         .product(name: "Martlet", package: "Martlet"),
+        .product(name: "MartletWebSocket", package: "Martlet"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),

@@ -1,7 +1,6 @@
 import Foundation
 import Martlet
 import MartletWebSocket
-import Synchronization
 
 /// Chats in a room over a WebSocket: `ChatRoom URL NAME`.
 ///
@@ -9,9 +8,6 @@ import Synchronization
 /// connection, the program reconnects with growing pauses.
 @main
 struct ChatRoom {
-  /// The open WebSocket; `nil` while there is none.
-  private static let current = Mutex<WebSocket?>(nil)
-
   static func main() async {
     guard CommandLine.arguments.count == 3 else {
       complain("usage: ChatRoom URL NAME, such as ChatRoom wss://chat.example.com/rooms/1 Ada")
@@ -32,48 +28,39 @@ struct ChatRoom {
 
   /// Prints messages until the room or the program closes, and reconnects after a loss.
   private static func join(_ url: String, as name: String, _ lines: AsyncStream<String>) async throws {
-    let options = WebSocketOptions { $0.keepAlive = .pings(every: .seconds(20)) }
-    let client = HTTPClient()
-    var (pause, hasJoined) = (Duration.seconds(1), false)
-    while true {
-      do {
-        let socket = try await client.webSocket(.get(RequestTarget(url)), options: options)
-        current.withLock { $0 = socket }
-        if hasJoined {
-          complain("joined again; messages sent in the meantime may be missing")
-        } else {
-          Task { await send(lines, as: name) }
+    let options = ReconnectingWebSocket.Options {
+      $0.webSocket.keepAlive = .pings(every: .seconds(20))
+      $0.maximumFailures = .max
+    }
+    let room = HTTPClient().reconnectingWebSocket(.get(RequestTarget(url)), options: options)
+    var hasJoined = false
+    for try await event in room.events {
+      switch event {
+      case .opened where hasJoined: complain("joined again; messages sent in the meantime may be missing")
+      case .opened:
+        hasJoined = true
+        Task { await send(lines, as: name, to: room) }
+      case .message(.text(let text)): FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+      case .interrupted(let interruption):
+        complain("\(interruption.cause)")
+        if interruption.unconfirmedCount > 0 {
+          complain("the last lines may be lost: \(interruption.unconfirmedCount)")
         }
-        (pause, hasJoined) = (.seconds(1), true)
-        for try await message in socket.messages {
-          if case .text(let text) = message { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
-        }
-        return await socket.close()
-      } catch let error as HTTPError where hasJoined && isTemporary(error) {
-        current.withLock { $0 = nil }
-        complain("\(error.message); the last lines may be lost; next attempt within \(pause)")
-        // Random pauses keep the members of a room from reconnecting at the same time.
-        try await Task.sleep(for: pause * Double.random(in: 0.5...1))
-        pause = min(pause * 2, .seconds(60))
+        if let delay = interruption.delay { complain("next attempt in \(delay)") }
+      case .message(.binary): break
       }
     }
   }
 
-  private static func send(_ lines: AsyncStream<String>, as name: String) async {
+  private static func send(_ lines: AsyncStream<String>, as name: String, to room: ReconnectingWebSocket) async {
     for await line in lines {
       do {
-        guard let socket = current.withLock({ $0 }) else { throw HTTPError(.connectionLost, "not connected") }
-        try await socket.send("\(name): \(line)")
+        try await room.socket.send("\(name): \(line)")
       } catch {
         complain("not sent: \(line)")
       }
     }
-    guard let socket = current.withLock({ $0 }) else { exit(0) }
-    await socket.close()
-  }
-
-  private static func isTemporary(_ error: HTTPError) -> Bool {
-    [.connectionLost, .cannotConnect, .timedOut].contains(error.kind) || error.status?.isServerError == true
+    await room.close()
   }
 
   private static func complain(_ message: String) { FileHandle.standardError.write(Data("\(message)\n".utf8)) }

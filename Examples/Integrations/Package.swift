@@ -24,11 +24,20 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
   targets: [
+    // A stand-in for swift-openapi-runtime, which CI cannot fetch.
+    .target(
+      name: "OpenAPIRuntime",
+      dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+      path: "StandIns/OpenAPIRuntime",
+      swiftSettings: settings),
     .target(
       name: "Integrations",
       dependencies: [
+        "OpenAPIRuntime",
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
@@ -41,11 +50,19 @@ let package = Package(
       name: "IntegrationsTests",
       dependencies: [
         "Integrations",
+        "OpenAPIRuntime",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "MartletTesting", package: "Martlet"),
+        .product(name: "MartletWebSocket", package: "Martlet"),
         .product(name: "InMemoryLogging", package: "swift-log"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
       ],
       swiftSettings: settings),
   ]

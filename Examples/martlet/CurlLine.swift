@@ -47,6 +47,7 @@ struct CurlLine {
     case .http1_1?: words.append("--http1.1")
     case .http2?: words.append("--http2")
     case .http2PriorKnowledge?: words.append("--http2-prior-knowledge")
+    case .http3?: words.append("--http3")
     default: break
     }
     if let proxy = connecting.proxy { words += ["--proxy", "\(proxy)"] }

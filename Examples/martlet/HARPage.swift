@@ -119,7 +119,10 @@ struct HARPage {
     const failed = e => e._error !== undefined || e.response.status <= 0;
     for (const e of entries) e.start = Date.parse(e.startedDateTime) || 0;
     const text = e => e.text ??= JSON.stringify([e.request.url, e.request.headers, e.response.headers, e._explanation,
-      e._error, e._tag, e.request.postData && e.request.postData.text, e.response.content.text]).toLowerCase();
+      e._error, e._tag, e.request.postData && e.request.postData.text, e.response.content.text,
+      (e._webSocketMessages || []).map(message)]).toLowerCase();
+    const message = m => (m.type === "send" ? "sent" : "received") + (m.opcode === 8 ? " close frame" : "") + ": "
+      + (m.opcode === 1 ? m.data : m.data && "base64: " + m.data) + (m._truncated ? " (" + size(m._size) + ")" : "");
     entries.sort((a, b) => a.start - b.start);
     const start = entries.length ? entries[0].start : 0;
     const length = entries.reduce((end, e) => Math.max(end, e.start + e.time - start), 0.001);
@@ -238,6 +241,12 @@ struct HARPage {
       show("Request body", e.request.postData);
       section("Response header", fields(e.response.headers.map(h => [h.name, h.value])));
       show("Response body", e.response.content);
+      const messages = e._webSocketMessages || [];
+      if (messages.length) {
+        const list = make("ol");
+        for (const m of messages.slice(0, 1000)) list.append(make("li", message(m)));
+        section(messages.length > 1000 ? "The first 1,000 of " + messages.length + " messages" : "Messages", list);
+      }
       detail.scrollTop = 0;
     }
     function close() {

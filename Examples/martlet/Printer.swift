@@ -66,7 +66,7 @@ struct Printer: Sendable {
       while let chunk = try input.next() { try sink(chunk) }
     case .pieces(let pieces): for piece in pieces { try writeBytes(of: piece, to: sink) }
     // Standard input has been read, so no request of this tool has another body.
-    case .stream, .gzip, .spool, .json, .invalid: try sink(Data(note(content.length).utf8))
+    case .stream, .compressed, .spool, .json, .invalid: try sink(Data(note(content.length).utf8))
     }
   }
 
@@ -82,7 +82,7 @@ struct Printer: Sendable {
       guard let length, length <= Self.maximumShownBytes, let data = try? Data(contentsOf: file) else { return note }
       return shown(.data(data), length: length)
     case .pieces(let pieces): return pieces.map { shown($0, length: $0.length) }.joined()
-    case .stream, .gzip, .spool, .json, .invalid: return note
+    case .stream, .compressed, .spool, .json, .invalid: return note
     }
   }
 

@@ -36,6 +36,10 @@ struct Waterfall {
       if let failure = entry.failure {
         lines.append("    " + palette.paint(Self.cut(Visible.line(failure), max(width - 4, 10)), .bad))
       }
+      if let messages = entry.webSocketMessages, !messages.isEmpty {
+        let sent = messages.count(where: \.isSent)
+        lines.append("    " + palette.paint("messages: \(sent) sent, \(messages.count - sent) received", .dim))
+      }
       guard explains else { continue }
       for sentence in entry.explanation { lines.append("    " + palette.paint(Visible.line(sentence), .dim)) }
     }

@@ -288,6 +288,7 @@ static void open_library(void) {
     snprintf(problem, sizeof problem, "libcurl %s needs to be guarded, and its OpenSSL is not to be found", info->version);
     return;
   }
+  martlet_identity_open(&library, tls_name(info));
   knows_stream_ends = martlet_tls_is_known() && martlet_streams_open(&library);
   martlet_sends_open(&library);
   path = library.path;

@@ -14,16 +14,29 @@
 
 // In C, because in Swift the module that declares `struct timespec` depends on the order of imports in all files.
 
+static int64_t clamped_microseconds(struct timespec time) {
+  int64_t seconds = time.tv_sec;
+  if (seconds < 0) seconds = 0;
+  if (seconds > 100000000000) seconds = 100000000000;
+  return seconds * 1000000 + time.tv_nsec / 1000;
+}
+
 int64_t martlet_modification_time(const void *facts) {
 #if defined(__APPLE__) && !defined(__GLIBC__)
   struct timespec modified = ((const struct stat *)facts)->st_mtimespec;
 #else
   struct timespec modified = ((const struct stat *)facts)->st_mtim;
 #endif
-  int64_t seconds = modified.tv_sec;
-  if (seconds < 0) seconds = 0;
-  if (seconds > 100000000000) seconds = 100000000000;
-  return seconds * 1000000 + modified.tv_nsec / 1000;
+  return clamped_microseconds(modified);
+}
+
+int64_t martlet_change_time(const void *facts) {
+#if defined(__APPLE__) && !defined(__GLIBC__)
+  struct timespec changed = ((const struct stat *)facts)->st_ctimespec;
+#else
+  struct timespec changed = ((const struct stat *)facts)->st_ctim;
+#endif
+  return clamped_microseconds(changed);
 }
 
 void martlet_set_times(int descriptor, int64_t microseconds) {

@@ -109,12 +109,14 @@ package final class BodyStream: Sendable {
   /// Adds bytes; returns the number of unread bytes, or `nil` without a reader.
   ///
   /// The number is 0 for a reader that collects the whole body, which has its own limit.
+  ///
+  /// If `isHeld`, a waiting reader gets the bytes with ``flush()``.
   @discardableResult
-  package func append(_ data: Data) -> Int? {
+  package func append(_ data: Data, isHeld: Bool = false) -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
       guard !$0.isEnded else { return (nil, nil) }
       $0.add(data)
-      return ($0.serve(), $0.isCollecting ? 0 : $0.count)
+      return (isHeld ? nil : $0.serve(), $0.isCollecting ? 0 : $0.count)
     }
     if let action { finish(action) }
     return waiting

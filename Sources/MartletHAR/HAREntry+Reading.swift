@@ -38,6 +38,8 @@ extension HAREntry {
     attempt = value["_attempt"].int ?? 1
     hop = value["_redirect"].int ?? 0
     tag = value["_tag"].string
+    webSocketMessages = value["_webSocketMessages"].array?.compactMap { WebSocketMessage($0) }
+    omittedMessageCount = value["_omittedMessages"].int ?? 0
     isFromCache = value["_fromCache"].bool ?? (value["_fromCache"].string != nil)
   }
 

@@ -29,7 +29,9 @@ extension HAREntry {
       ("serverIPAddress", .text(remoteAddress)),
       ("connection", .text(connection)),
       // Some readers treat every member with an underscore as Chrome's, which always include this one.
-      ("_resourceType", .text("fetch")),
+      ("_resourceType", .text(webSocketMessages == nil ? "fetch" : "websocket")),
+      ("_webSocketMessages", webSocketMessages.map { .array($0.map(\.json)) }),
+      ("_omittedMessages", omittedMessageCount > 0 ? .number(omittedMessageCount) : nil),
       ("_error", .text(failure)),
       ("_explanation", explanation.isEmpty ? nil : .array(explanation.map { .text($0) })),
       ("_codes", codes.isEmpty ? nil : .array(codes.map { .text($0) })),

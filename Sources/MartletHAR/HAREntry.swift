@@ -127,4 +127,8 @@ public struct HAREntry: Sendable {
   public var tag: String?
   /// Whether a stored response was used without an exchange.
   public var isFromCache = false
+  /// The messages of a WebSocket, in order; `nil` if the exchange did not open one.
+  public var webSocketMessages: [WebSocketMessage]?
+  /// The number of further messages, which were not recorded.
+  public var omittedMessageCount = 0
 }

@@ -61,13 +61,16 @@ private struct CallDraft {
 
   mutating func take(_ event: InstrumentEvent) -> [HAREntry] {
     switch event.kind {
-    case .began, .attempt: return []
+    case .began, .attempt, .informational: return []
     case .exchangeBegan(let exchange):
       defer { drafts[exchange.number] = ExchangeDraft(exchange: exchange, start: event.time) }
       last = exchange.number
       return takeEntries()
     case .phase(let phase, let exchange): drafts[exchange]?.phases[phase] = event.time
     case .head(let head, let exchange): drafts[exchange]?.head = (head, event.time)
+    case .message(let message, let exchange):
+      let date = event.call.date.addingTimeInterval(event.time.inSeconds)
+      drafts[exchange]?.messages.add(message, at: date, redaction, maximumBodyBytes: maximumBodyBytes)
     case .decision(let entry): decisions.append(entry)
     case .exchangeEnded(let summary, let exchange):
       drafts[exchange]?.summary = (summary, event.time)
@@ -130,9 +133,11 @@ private struct ExchangeDraft {
   var head: (InstrumentEvent.Head, at: Duration)?
   var phases: [HTTPError.Phase: Duration] = [:]
   var summary: (InstrumentEvent.Summary, at: Duration)?
+  var messages = RecordedMessages()
 
   func entry(_ decisions: [Explanation.Entry], _ redaction: Redaction, _ limit: Int) -> HAREntry {
     let (head, summary) = (head?.0, summary?.0)
+    let connection = head?.connection ?? summary?.connection
     func body(_ body: InstrumentEvent.Body?, _ headers: HTTPHeaders) -> HAREntry.Body? {
       guard limit > 0, let body else { return nil }
       // Another instrument may have requested more.
@@ -142,7 +147,10 @@ private struct ExchangeDraft {
         type: headers["Content-Type"], coding: headers["Content-Encoding"], redaction)
     }
     var response =
-      head.map { HAREntry.Response($0.status, reason: $0.reasonPhrase, version: $0.httpVersion, $0.headers, redaction) }
+      head.map {
+        HAREntry.Response(
+          $0.status, reason: $0.reasonPhrase, version: $0.httpVersion ?? summary?.httpVersion, $0.headers, redaction)
+      }
       ?? HAREntry.Response(status: 0)
     if let head {
       // If the content is missing, the entry still has the type and the size.
@@ -154,6 +162,10 @@ private struct ExchangeDraft {
           comment: received == 0 ? nil : "not recorded")
       // For an unread body, only the number of received bytes is known.
       if content.size == 0, !content.isWhole { content.size = received }
+      // The bytes of another protocol are not the response's body.
+      if head.status == .switchingProtocols {
+        content = HAREntry.Body(mimeType: content.mimeType, content: .none, size: 0)
+      }
       response.body = content
     }
     response.bodySize = Self.size(summary?.receivedBytes, response.body)
@@ -161,13 +173,21 @@ private struct ExchangeDraft {
     request.httpVersion = response.httpVersion
     request.body = body(summary?.sentBody, exchange.request.headers)
     request.bodySize = Self.size(summary?.sentBytes, request.body)
-    return HAREntry(
+    var entry = HAREntry(
       startedAt: exchange.call.date.addingTimeInterval(start.inSeconds), request: request, response: response,
-      timings: timings(until: self.summary?.at ?? start), remoteAddress: head?.connection?.remoteAddress,
-      connection: head?.connection?.localPort.map { "\($0)" }, failure: summary?.failure.map { "\($0)" },
+      timings: timings(until: self.summary?.at ?? start), remoteAddress: connection?.remoteAddress,
+      connection: connection?.localPort.map { "\($0)" }, failure: summary?.failure.map { "\($0)" },
       explanation: redaction.recorded(decisions), codes: decisions.map(\.code.rawValue),
       call: "\(exchange.call.id)", attempt: exchange.attempt, hop: exchange.hop,
       tag: exchange.call.tag.map(redaction.recorded))
+    if let head, head.status == .switchingProtocols, Self.isWebSocket(head.headers) {
+      (entry.webSocketMessages, entry.omittedMessageCount) = (messages.messages, messages.omittedCount)
+    }
+    return entry
+  }
+
+  private static func isWebSocket(_ headers: HTTPHeaders) -> Bool {
+    headers[all: "Upgrade"].contains { FieldSyntax.isSameName($0, "websocket") }
   }
 
   /// The durations of the phases, whose sum is the duration of the exchange.
@@ -181,10 +201,11 @@ private struct ExchangeDraft {
       rest -= taken
       return taken
     }
-    let measured = head?.0.timing
+    // The system's loader measures only at the end.
+    let measured = head.map { summary?.0.timing ?? $0.0.timing }
     let firstPhase = phases.filter { $0.key != .queued }.map(\.value).min() ?? start
     timings.blocked = take(measured?.queued ?? firstPhase - start)
-    if let measured, head?.0.connection?.isReused == false, let connect = measured.connect {
+    if let measured, (head?.0.connection ?? summary?.0.connection)?.isReused == false, let connect = measured.connect {
       timings.dns = measured.nameLookup.map(take)
       let handshake = measured.tls ?? .zero
       timings.connect = take(connect - (measured.nameLookup ?? .zero) + handshake)

@@ -20,6 +20,9 @@ public import MartletBase
 /// Other bodies are recorded if they are images, fonts, audio or video, which cannot be masked but are usually not
 /// secret. Request bodies are recorded if they are in memory. Only the owner can read the file (mode 0600).
 ///
+/// The entry of a WebSocket contains its messages (``HAREntry/webSocketMessages``), each up to ``maximumBodyBytes``, and in
+/// total up to 10,000 messages and 16 MiB. They are masked like bodies. They stay in memory until the WebSocket ends.
+///
 /// Every state of the file is complete: if the process is killed, the file contains all entries up to at most 0.1
 /// seconds before. (Some file systems, such as FAT, cannot swap the names of files; there, a kill can truncate the last
 /// entry.) While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. If a file of that
@@ -63,7 +66,7 @@ public final class HARRecorder: Instrument {
 
   /// The file.
   public let file: URL
-  /// The maximum number of bytes to record of each body.
+  /// The maximum number of bytes to record of each body and message.
   public let maximumBodyBytes: Int
   private let delay: DispatchTimeInterval
   private let state: Locked<State>

@@ -23,6 +23,7 @@ public final class StubTransport: Transport {
 
   private let responder: Responder
   private let log = Locked<[HTTPRequest]>([])
+  let sockets = WebSocketLog()
 
   /// Creates a transport that responds from a closure.
   ///
@@ -84,6 +85,7 @@ public final class StubTransport: Transport {
     let asked = request.withItems
     log.withLock { $0.append(asked) }
     let response = try await responder(asked, context)
+    if let upgrade = response.upgrade { return self.upgrade(request, with: upgrade, response.headers, context) }
     switch response.outcome {
     case .failure(let error): throw error
     case .success(let body):
@@ -135,6 +137,8 @@ public struct StubResponse: Sendable {
   /// The trailer fields; none by default.
   public var trailers: HTTPHeaders = [:]
   var outcome: Result<ResponseBody, any Error>
+  /// The other protocol of an upgraded connection; `nil` for a response in HTTP.
+  var upgrade: StubUpgrade?
 
   /// A response with a status and a body.
   ///

@@ -37,6 +37,24 @@ extension SamplesTests {
     }
   }
 
+  @Test func `encodes a value as a form and as a query`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport)
+    struct Search: Encodable {
+      var text: String
+      var tags: [String]
+      var since: Date?
+    }
+
+    let search = Search(text: "rust", tags: ["a", "b"], since: nil)
+    try await client.post("/search", body: .form(encoding: search))
+    let query = try Query(encoding: search, style: .init(arrays: .brackets))
+    try await client.get("/search", query: query)  // tags[]=a&tags[]=b&text=rust
+
+    #expect(try await Self.text(transport.requests.first) == "tags=a&tags=b&text=rust")
+    #expect(transport.requests.last?.url?.query() == "tags%5B%5D=a&tags%5B%5D=b&text=rust")
+  }
+
   @Test func `builds a multipart form`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport)
@@ -119,6 +137,20 @@ extension SamplesTests {
 
       #expect(transport.requests.first?.headers["Content-Encoding"] == "gzip")
       #expect(transport.requests.first?.headers["Content-Type"] == "text/plain")
+    }
+  }
+
+  @Test func `compresses a body with Zstandard`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport)
+    try await Self.withFile("a.log") { log in
+      do {
+        let body = HTTPBody.file(log, contentType: "text/plain").compressed(.zstd)
+        try await client.post("/logs", body: body)
+      } catch let error as HTTPError {
+        // The system lacks libzstd.
+        #expect(error.kind == .unsupported && transport.requests.isEmpty)
+      }
     }
   }
 

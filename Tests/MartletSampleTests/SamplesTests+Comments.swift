@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletOutbox
+import MartletSigV4
 import MartletTesting
 import Testing
 
@@ -33,6 +34,23 @@ private enum CommentSamples {
 
   static func diagnose(_ client: HTTPClient) {
     print(client.diagnostics)
+  }
+
+  static func sign(_ keys: Keys, key: String) async throws {
+    let signer = SigV4(.origin("https://bucket.s3.eu-central-1.amazonaws.com"), region: "eu-central-1", service: "s3") {
+      try await keys.current()
+    }
+    let client = HTTPClient { $0.exchangeMiddleware = [signer] }
+    let link = try await signer.presigned(.get("https://bucket.s3.eu-central-1.amazonaws.com/\(path: key)"))
+    _ = (client, link)
+  }
+
+  actor Keys {
+    func current() async throws -> SigV4.Credentials { SigV4.Credentials(accessKeyID: "a", secretAccessKey: "b") }
+  }
+
+  static func search(_ client: HTTPClient, _ search: [String: String]) async throws {
+    try await client.get("/search", query: try Query(encoding: search))
   }
 
   // MARK: README

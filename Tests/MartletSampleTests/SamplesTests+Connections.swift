@@ -35,10 +35,51 @@ extension SamplesTests {
     #expect(client.configuration.authenticators[.proxy("http://proxy.example:3128")] != nil)
   }
 
+  #if canImport(Darwin)
+    @Test func `configures the session`() {
+      let client = HTTPClient {
+        $0.transport = .urlSession { configuration in
+          configuration.waitsForConnectivity = true
+          configuration.networkServiceType = .responsiveData
+        }
+      }
+
+      #expect(client.configuration.transport is URLSessionTransport)
+    }
+  #endif
+
   @Test func `configures engine threads`() {
     let mirror = HTTPClient { $0.engineThreads = 4 }
 
     #expect(mirror.configuration.engineThreads == 4)
+  }
+
+  @Test func `configures connections to a cluster`() async throws {
+    func connect() async throws -> HTTPClient {
+      let client = HTTPClient {
+        $0.maximumConnectionAge = .seconds(300)
+        $0.shufflesAddresses = true
+      }
+      try await client.preconnect(to: "https://api.example.com", count: 2)
+      return client
+    }
+
+    // Nothing is looked up.
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await connect()
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func `shows connections`() async throws {
+    let client = HTTPClient { $0.transport = .curl }
+
+    for pool in client.activity.current.connections {
+      print(pool.host, pool.active, pool.idle, pool.queued)
+    }
+
+    #expect(client.activity.current.connections.isEmpty)
   }
 
   @Test func `configures addresses`() async throws {

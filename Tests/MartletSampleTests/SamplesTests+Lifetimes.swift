@@ -219,6 +219,12 @@ extension SamplesTests {
 
     let handle = client.start(.get("/news"))
     for await event in handle.events { print(event) }
+    func preload(_ links: [String]) {}
+    for await event in handle.events {
+      if case .informational(let response) = event, response.status == .earlyHints {
+        preload(response.headers[all: "Link"])
+      }
+    }
     let archive = try await client.get("/archive", options: .onProgress { print($0.fraction ?? 0) })
     let file = URL(filePath: #filePath)
     let upload = client.start(.put("/archive", body: .file(file)))

@@ -1,6 +1,8 @@
 import Foundation
 import Martlet
+import MartletSigV4
 import MartletTesting
+import TestSupport
 import Testing
 
 nonisolated struct SigningKey: Sendable {
@@ -24,39 +26,6 @@ nonisolated struct BodySignature: Middleware {
     let body = try await request.body?.bytes() ?? Data()
     let mac = key.hmac(Data("\(time).".utf8) + body, key.secret)
     request.headers["X-Signature"] = "t=\(time),v1=\(mac.map { String(format: "%02x", $0) }.joined())"
-    return try await next(request)
-  }
-}
-
-nonisolated struct SigV4: Middleware {
-  var key: SigningKey
-  var region: String
-  var service: String
-  var host: String
-
-  func intercept(
-    _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
-  ) async throws -> StreamedResponse {
-    guard let url = request.url, url.host() == host else { return try await next(request) }
-    var request = request
-    let time = context.now.ISO8601Format(.init(dateSeparator: .omitted, timeSeparator: .omitted))
-    let hash = hex(key.sha256(try await request.body?.bytes() ?? Data()))
-    request.headers["x-amz-date"] = time
-    request.headers["x-amz-content-sha256"] = hash
-    let query = Query(parsing: url.query() ?? "").map { "\(escaped($0.name))=\(escaped($0.value ?? ""))" }.sorted()
-    let names = "host;x-amz-content-sha256;x-amz-date"
-    let text = """
-      \(request.method)\n\(url.path())\n\(query.joined(separator: "&"))
-      host:\(host)\nx-amz-content-sha256:\(hash)\nx-amz-date:\(time)\n
-      \(names)\n\(hash)
-      """
-    let scope = "\(time.prefix(8))/\(region)/\(service)/aws4_request"
-    var mac = Data("AWS4".utf8) + key.secret
-    for word in scope.split(separator: "/") { mac = key.hmac(Data(word.utf8), mac) }
-    let summary = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(hex(key.sha256(Data(text.utf8))))"
-    mac = key.hmac(Data(summary.utf8), mac)
-    request.headers["Authorization"] =
-      "AWS4-HMAC-SHA256 Credential=\(key.id)/\(scope), SignedHeaders=\(names), Signature=\(hex(mac))"
     return try await next(request)
   }
 }
@@ -85,6 +54,26 @@ nonisolated struct MessageSignature: Middleware {
     request.headers["Signature-Input"] = "sig1=\(parameters)"
     request.headers["Signature"] = "sig1=:\(mac.base64EncodedString()):"
     return try await next(request)
+  }
+}
+
+actor Role {
+  private var current: (keys: SigV4.Credentials, expires: Date)?
+
+  func credentials() async throws -> SigV4.Credentials {
+    if let current, current.expires.timeIntervalSinceNow > 300 {
+      return current.keys
+    }
+    let new = try await assume()
+    current = new
+    return new.keys
+  }
+}
+
+extension Role {
+  private func assume() async throws -> (keys: SigV4.Credentials, expires: Date) {
+    let keys = SigV4.Credentials(accessKeyID: "a", secretAccessKey: "b", sessionToken: UUID().uuidString)
+    return (keys, .distantFuture)
   }
 }
 
@@ -134,19 +123,62 @@ extension SamplesTests {
 
   /// The signature is that of Amazon's own example.
   @Test func `signs for AWS`() async throws {
+    let keys = SigV4.Credentials(
+      accessKeyID: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
     let transport = StubTransport { _ in .text("x") }
-    let host = "examplebucket.s3.amazonaws.com"
-    let client = Self.client(transport)
-    await client.update {
-      $0.now = { Date(timeIntervalSince1970: 1_369_353_600) }
-      $0.exchangeMiddleware = [SigV4(key: Self.key, region: "us-east-1", service: "s3", host: host)]
-    }
 
-    try await client.get("https://examplebucket.s3.amazonaws.com/", query: ["prefix": "J", "max-keys": 2])
+    let signer = SigV4(.baseURL, region: "us-east-1", service: "s3", credentials: keys)
+    let client = HTTPClient {
+      $0.baseURL = "https://examplebucket.s3.amazonaws.com"
+      $0.exchangeMiddleware = [signer]
+    }
+    await client.update {
+      $0.transport = transport
+      $0.now = { Date(timeIntervalSince1970: 1_369_353_600) }
+    }
+    try await client.get("/", query: ["prefix": "J", "max-keys": 2])
 
     #expect(
       transport.requests.first?.headers["Authorization"]?.hasSuffix(
         "Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7") == true)
+  }
+
+  @Test func `signs for AWS with temporary credentials`() async throws {
+    let keys = SigV4.Credentials(accessKeyID: "a", secretAccessKey: "b")
+    let role = Role()
+    let name = "a b.txt"
+    let folder = try TemporaryFolder()
+    let file = try folder.write("hello", to: "a.txt")
+    let transport = StubTransport { _ in .text("x") }
+    do {
+      let signer = SigV4(
+        .host("bucket.s3.eu-central-1.amazonaws.com"), region: "eu-central-1",
+        service: "s3", credentials: keys)
+      let client = HTTPClient {
+        $0.baseURL = "https://bucket.s3.eu-central-1.amazonaws.com"
+        $0.exchangeMiddleware = [signer]
+      }
+      await client.update { $0.transport = transport }
+      try await client.put("/\(path: name)", body: .file(file))
+
+      let link = try await signer.presigned(
+        .get("https://bucket.s3.eu-central-1.amazonaws.com/\(path: name)"),
+        for: .seconds(3600))
+      #expect(link.absoluteString.contains("X-Amz-Expires=3600"))
+    }
+    do {
+      let signer = SigV4(.baseURL, region: "eu-central-1", service: "sqs") {
+        try await role.credentials()
+      }
+      let client = Self.client(transport)
+      await client.update { $0.exchangeMiddleware = [signer] }
+      try await client.get("/")
+      try await client.get("/")
+    }
+
+    let requests = transport.requests
+    #expect(requests.first?.headers["Authorization"]?.contains("/eu-central-1/s3/aws4_request") == true)
+    #expect(Set(requests.dropFirst().map { $0.headers["X-Amz-Security-Token"] }).count == 1)
   }
 
   @Test func `signs HTTP messages`() async throws {
@@ -184,11 +216,6 @@ extension SamplesTests {
 private nonisolated func sha256(_ data: Data) -> Data { SHA256.hash(data) }
 
 private nonisolated func hex(_ data: Data) -> String { data.map { String(format: "%02x", $0) }.joined() }
-
-private nonisolated func escaped(_ text: String) -> String {
-  let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-  return text.addingPercentEncoding(withAllowedCharacters: CharacterSet(charactersIn: letters)) ?? text
-}
 
 /// SHA-256 (FIPS 180-4) and HMAC (RFC 2104), because the tests have no package for them.
 private nonisolated enum SHA256 {

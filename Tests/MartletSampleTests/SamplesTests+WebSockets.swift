@@ -26,6 +26,33 @@ extension SamplesTests {
     #expect(socket?.closeCode == .normalClosure)
     #expect(socket?.frames.map(\.isMasked) == [true, true])
   }
+
+  @Test func `responds to a WebSocket without a network`() async throws {
+    let transport = StubTransport(routes: [
+      "GET /chat": .webSocket([.receive("login"), .text("welcome"), .close])
+    ])
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://example.test"
+    }
+
+    let chat = try await client.webSocket("/chat")
+    try await chat.send("login")
+
+    #expect(try await chat.receive() == .text("welcome"))
+    #expect(transport.webSockets.first?.texts == ["login"])
+  }
+
+  @Test func `responds to another protocol without a network`() async throws {
+    let transport = StubTransport { _ in .upgrade(to: "echo") { bytes in bytes } }
+    let client = HTTPClient { $0.transport = transport }
+
+    try await client.upgrade("http://example.test/", to: "echo") { connection in
+      try await connection.write(Data("hello".utf8))
+      connection.finish()
+      #expect(try await connection.bytes.collect(upTo: 100) == Data("hello".utf8))
+    }
+  }
 }
 
 /// These are compiled but not run, because they would use the network.
@@ -41,6 +68,11 @@ private enum WebSocketSamples {
         if case .text(let text) = message { print(text) }
       }
     }
+  }
+
+  static func stubComment() -> StubTransport {
+    let transport = StubTransport(routes: ["GET /chat": .webSocket([.receive("ping"), .text("pong"), .close])])
+    return transport
   }
 
   static func comment(_ client: HTTPClient) async throws {
@@ -73,6 +105,57 @@ private enum WebSocketSamples {
         if part.isLast { break }
       }
     }
+  }
+
+  static func reconnecting(
+    _ client: HTTPClient, _ request: HTTPRequest, _ show: (String) -> Void, _ receive: (WebSocket.Message) -> Void
+  ) async throws {
+    let feed = client.reconnectingWebSocket(request) { socket, interruption in
+      try await socket.send(json: ["subscribe": "AAPL"])
+    }
+    for try await event in feed.events {
+      switch event {
+      case .opened: show("connected")
+      case .message(let message): receive(message)
+      case .interrupted(let interruption):
+        let count = interruption.unconfirmedCount
+        show("\(interruption.cause); \(count) messages may be lost")
+      }
+    }
+  }
+
+  static func reconnectingComment(_ client: HTTPClient, _ show: (WebSocket.Message) -> Void) async throws {
+    let feed = client.reconnectingWebSocket("wss://feed.example.com/prices") { socket, _ in
+      try await socket.send(json: Subscription(symbols: ["AAPL"]))
+    }
+    for try await event in feed.events {
+      switch event {
+      case .opened: print("connected")
+      case .message(let message): show(message)
+      case .interrupted(let interruption): print("interrupted: \(interruption.cause)")
+      }
+    }
+  }
+
+  static func reconnectingEvents(_ feed: ReconnectingWebSocket, _ show: (WebSocket.Message) -> Void) async throws {
+    for try await event in feed.events {
+      switch event {
+      case .opened: print("connected")
+      case .message(let message): show(message)
+      case .interrupted(let interruption):
+        print("interrupted: \(interruption.cause), \(interruption.unconfirmedCount) messages may be lost")
+      }
+    }
+  }
+
+  final class LastNumber: Sendable { let value = 0 }
+
+  static func resuming(_ last: LastNumber) -> ReconnectingWebSocket.Options {
+    let options = ReconnectingWebSocket.Options {
+      $0.webSocket.keepAlive = .pings(every: .seconds(20))
+      $0.prepare = { request, _ in request.query = ["since": "\(last.value)"] }
+    }
+    return options
   }
 
   static func codes(_ code: WebSocketCloseCode, _ reconnect: () -> Void) {

@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// Samples from the articles of both modules are compiled and run; those from the README and doc comments are compiled.
+/// Samples from the articles of all modules are compiled and run; those from the README and doc comments are compiled.
 ///
 /// The first test compares all of them with the files in this folder, so neither can change without the other. These
 /// files are built like anyone's package, without the settings of this one.
@@ -35,14 +35,12 @@ import Testing
     let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     let root = folder.appending(path: "../..")
     let tests = try Self.files(of: folder, "swift").map { Self.squeezed($0.text) }
-    let catalogues = ["Martlet", "MartletOutbox", "MartletTesting"].map { "Sources/\($0)/\($0).docc" }
-    let articles = try catalogues.flatMap { try Self.files(of: root.appending(path: $0), "md") }.map {
-      (name: $0.name, samples: Self.samples(of: $0.text))
-    }
+    let sources = root.appending(path: "Sources")
+    let articles = try Self.files(of: sources, "md").map { (name: $0.name, samples: Self.samples(of: $0.text)) }
     // These samples are split at blank lines, because their declarations are elsewhere in the tests.
     let folders = ["", "Docs", "Docs/Decisions", "Examples", "Examples/Benchmarks", "Examples/CacheSuite"]
     let pages = try folders.flatMap { try Self.files(of: root.appending(path: $0), "md") }
-    let others = try (pages + Self.files(of: root.appending(path: "Sources"), "swift")).map {
+    let others = try (pages + Self.files(of: sources, "swift")).map {
       (name: $0.name, samples: Self.samples(of: Self.comments(in: $0)).flatMap { $0.components(separatedBy: "\n\n") })
     }
 

@@ -152,6 +152,11 @@ enum {
   martlet_opt_keep_sending_on_error = 245,
   martlet_opt_transfer_decoding = 157,
   martlet_opt_max_age_conn = 288,
+  /// Since 7.80.
+  martlet_opt_max_lifetime_conn = 314,
+  martlet_opt_dns_shuffle_addresses = 275,
+  martlet_opt_dns_cache_timeout = 92,
+  martlet_opt_connect_only = 141,
   martlet_opt_buffer_size = 98,
 };
 /// The maximum number of bytes received at once, unless another one is set.
@@ -264,6 +269,12 @@ void *_Nullable martlet_streams_leave(void *_Nullable easy);
 /// Finds the OpenSSL that an opened libcurl uses. Returns false if `is_logging`, libcurl's log is always on, and no
 /// OpenSSL is found whose callback for that log can be removed.
 bool martlet_tls_open(const struct martlet_library *library, const char *_Nullable name, bool is_logging);
+/// Finds the functions for `martlet_identity_check`.
+void martlet_identity_open(const struct martlet_library *library, const char *_Nullable name);
+/// Whether a certificate and its key in PEM belong together, or without a key whether PKCS #12 contains such a pair. -1
+/// if libcurl's TLS library is neither OpenSSL nor GnuTLS. For use on any thread.
+int martlet_identity_check(
+    const void *certificate, size_t count, const void *_Nullable key, size_t key_count, const char *password);
 /// The callback for `martlet_opt_ssl_context_function` that undoes some of libcurl's settings: the file for secrets
 /// that the environment names (`SSLKEYLOGFILE`), and the log of TLS where it is not safe. Without `needs_end`, OpenSSL
 /// accepts a connection that ends without the end of TLS. NULL if there is nothing to do.
@@ -367,7 +378,20 @@ bool martlet_sha256_update(void *digest, const void *_Nullable bytes, size_t cou
 bool martlet_sha256_finish(void *digest, unsigned char *octets);
 void martlet_sha256_free(void *digest);
 
-// MARK: libbrotlidec and libzstd
+/// Opens libcrypto once, even if libcurl does not use it; returns whether it can sign.
+bool martlet_keys_are_usable(void);
+/// Reads a private key from PEM; NULL if it has a password or cannot be read. Free it with `martlet_key_free`.
+void *_Nullable martlet_key_read(const void *pem, size_t count);
+/// Generates a P-256 key; NULL if that fails.
+void *_Nullable martlet_key_new(void);
+void martlet_key_free(void *key);
+/// Writes the public key as SubjectPublicKeyInfo; returns its length, or 0 if it is longer than `capacity`.
+size_t martlet_key_public(const void *key, uint8_t *octets, size_t capacity);
+/// Signs, with SHA-256 if `is_hashed`; returns the signature's length, or 0 if signing fails.
+size_t martlet_key_sign(
+    void *key, bool is_hashed, const uint8_t *message, size_t count, uint8_t *signature, size_t capacity);
+
+// MARK: libbrotlidec, libbrotlienc and libzstd
 
 /// Opens libbrotlidec once; returns whether it can be used.
 bool martlet_brotli_is_usable(void);
@@ -386,6 +410,24 @@ void martlet_zstd_free(void *decoder);
 /// Decodes as `martlet_inflate` does, but returns 1 at the end of each frame, and -2 for a window that is too large.
 int martlet_zstd_decode(
     void *decoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
+
+/// Opens libbrotlienc once; returns whether it can be used.
+bool martlet_brotli_encodes(void);
+/// Makes an encoder with a quality from 0 to 11, and a window of 2 to the power of `window_log` bytes.
+void *_Nullable martlet_brotli_encoder_new(uint32_t quality, uint32_t window_log);
+void martlet_brotli_encoder_free(void *encoder);
+/// Encodes as `martlet_deflate` does.
+int martlet_brotli_encode(
+    void *encoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length, bool is_last);
+
+/// Opens libzstd for encoding once; returns whether it can be used.
+bool martlet_zstd_encodes(void);
+/// Makes an encoder with a level from 1 to 19, a window as for Brotli, and a checksum in each frame.
+void *_Nullable martlet_zstd_encoder_new(int level, int window_log);
+void martlet_zstd_encoder_free(void *encoder);
+/// Encodes as `martlet_deflate` does.
+int martlet_zstd_encode(
+    void *encoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length, bool is_last);
 
 // MARK: Descriptors
 
@@ -475,6 +517,8 @@ int martlet_above_streams(int descriptor);
 bool martlet_is_main_thread(void);
 /// The modification time in a `struct stat`, in microseconds since 1970, from 0 to 10¹⁷.
 int64_t martlet_modification_time(const void *facts);
+/// The time of the last change of contents, name or permissions in a `struct stat`, as above.
+int64_t martlet_change_time(const void *facts);
 /// Sets the access and modification times of a file, in microseconds since 1970.
 void martlet_set_times(int descriptor, int64_t microseconds);
 

@@ -4,7 +4,8 @@ import CMartletShim
 /// A handle of libcurl that finds all addresses of a host, and connects to none.
 ///
 /// libcurl does not say which addresses it knows. The scout refuses each one, so libcurl proceeds to the next. A
-/// transfer has just looked the name up, so the addresses are in libcurl's cache.
+/// transfer has just looked the name up, so the addresses are in libcurl's cache, unless it keeps none
+/// (``CurlConnectionSettings/shufflesAddresses``).
 final class AddressScout {
   private(set) var easy: UnsafeMutableRawPointer?
   /// The transfer that needs the addresses.

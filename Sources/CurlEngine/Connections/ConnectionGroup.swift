@@ -10,6 +10,8 @@ package enum ConnectionGroup {
   /// Exchanges that require HTTP/1 over TLS.
   case serial
   case priorKnowledge
+  /// Exchanges that may use QUIC, whose connections the engine does not examine.
+  case http3
   /// Exchanges that ask for another protocol, which keep their connections.
   case upgraded
 
@@ -21,6 +23,7 @@ package enum ConnectionGroup {
     switch route?.version ?? .automatic {
     case .http1_0, .http1_1: self = origin.scheme == "https" ? .serial : .agreed
     case .priorKnowledge: self = .priorKnowledge
+    case .http3: self = .http3
     case .automatic: self = .agreed
     }
   }

@@ -50,6 +50,8 @@ package final class CurlRoute: Sendable {
     case http1_0 = 1
     case http1_1 = 2
     case priorKnowledge = 5
+    /// HTTP/3, and at the same time an older version in case QUIC does not work.
+    case http3 = 30
   }
 
   package let proxy: Proxy?

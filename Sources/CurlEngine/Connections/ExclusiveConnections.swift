@@ -22,17 +22,45 @@ struct ExclusiveConnections {
     let key: Int
   }
 
+  /// The keys of shared connections, one of which an origin uses at a time.
+  ///
+  /// Streamed responses have all of them but the first one, unless connections have a maximum age.
+  static let sharedKeys = [shared, 12, 13, 14]
+
   private var holders: [ObjectIdentifier: Holder] = [:]
   /// The keys in use, as a bit set.
   private var used: [Origin: UInt16] = [:]
+  /// The keys that no streamed response gets, as a bit set.
+  private let reserved: UInt16
+  /// The origins whose shared connections have another key than ``shared``.
+  private var renewed = RecentTable<Origin, Int>(limit: 1024)
   /// The servers that use HTTP/1, whose connections are never shared.
   private var http1 = RecentTable<Origin, Bool>(limit: 256)
+
+  /// Creates the keys; connections with a maximum age need several shared keys.
+  init(hasMaximumAge: Bool = false) {
+    reserved = hasMaximumAge ? Self.sharedKeys.reduce(0) { $0 | 1 << UInt16($1) } : 1
+  }
+
+  /// The key of new transfers that share a connection.
+  func sharedKey(of origin: Origin) -> Int { (renewed.count > 0 ? renewed[origin] : nil) ?? Self.shared }
+
+  /// Replaces the shared key of an origin, because its connection is too old; returns whether it was still in use.
+  ///
+  /// The next key is none of those whose connection is also too old.
+  mutating func renewSharedKey(of origin: Origin, after key: Int, except old: Set<Int> = []) -> Bool {
+    guard sharedKey(of: origin) == key, let index = Self.sharedKeys.firstIndex(of: key) else { return false }
+    let others = Self.sharedKeys[(index + 1)...] + Self.sharedKeys[..<index]
+    guard let next = others.first(where: { !old.contains($0) }) else { return false }
+    renewed[origin] = next == Self.shared ? nil : next
+    return true
+  }
 
   /// Takes a key for a streamed response; the same one until it is returned.
   mutating func take(for user: AnyObject, of origin: Origin) -> Int {
     if let holder = holders[ObjectIdentifier(user)] { return holder.key }
-    if http1[origin] == true { return Self.shared }
-    let bits = used[origin] ?? 1
+    if http1[origin] == true { return sharedKey(of: origin) }
+    let bits = used[origin] ?? reserved
     let key = min((~bits).trailingZeroBitCount, Self.fresh)
     if key < Self.fresh { used[origin] = bits | 1 << UInt16(key) }
     holders[ObjectIdentifier(user)] = Holder(origin: origin, key: key)
@@ -43,7 +71,7 @@ struct ExclusiveConnections {
     guard !holders.isEmpty, let holder = holders.removeValue(forKey: ObjectIdentifier(user)) else { return }
     guard holder.key < Self.fresh, let bits = used[holder.origin] else { return }
     let rest = bits & ~(1 << UInt16(holder.key))
-    used[holder.origin] = rest == 1 ? nil : rest
+    used[holder.origin] = rest == reserved ? nil : rest
   }
 
   /// Records whether a server that could choose HTTP/2 uses HTTP/1.
@@ -55,8 +83,9 @@ struct ExclusiveConnections {
 extension CurlLoop {
   func connectionKey(for transfer: CurlTransfer) -> Int {
     if transfer.route?.sharesConnections == false { return ExclusiveConnections.fresh }
-    guard transfer.sharing == .agreed, transfer.isExclusive else { return ExclusiveConnections.shared }
-    return exclusive.take(for: transfer, of: transfer.job.origin)
+    guard transfer.sharing == .agreed else { return ExclusiveConnections.shared }
+    let origin = transfer.job.origin
+    return transfer.isExclusive ? exclusive.take(for: transfer, of: origin) : exclusive.sharedKey(of: origin)
   }
 }
 

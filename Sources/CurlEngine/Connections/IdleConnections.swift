@@ -22,6 +22,8 @@ struct IdleConnections {
     var idleTime: Int64?
     /// The latest time at which to reuse it, if the server has announced one.
     fileprivate var end: Int64?
+    /// When it becomes too old for a new request.
+    var expiry: Int64?
     fileprivate var isClosed = false
     /// The OpenSSL or GnuTLS object, if it has one.
     fileprivate var tls: UnsafeMutableRawPointer?
@@ -89,6 +91,7 @@ struct IdleConnections {
     if let carrier, martlet_tls_has_read(carrier, socket) { return socket }
     connection.isIdle = true
     connection.end = connection.idleTime.map { martlet_microseconds() + $0 }
+    if let expiry = connection.expiry { connection.end = min(connection.end ?? expiry, expiry) }
     return nil
   }
 

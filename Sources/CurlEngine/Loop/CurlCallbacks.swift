@@ -54,7 +54,7 @@ enum CurlCallbacks {
     opened: { pointer, socket, _ in
       guard let pointer else { return 1 }  // CURL_SOCKOPT_ERROR
       return handle(pointer) { handle in
-        handle.loop.opened(socket)
+        handle.loop.opened(socket, by: handle)
         // No new connection for sending a request again.
         return handle.transfer?.life.sends.mayConnect == false ? 1 : 0
       }

@@ -46,6 +46,8 @@ package final class CurlMailbox: Sendable {
     var operations: [Operation] = []
     var isAsleep = false
     var isRunning = false
+    /// Whether the engine is released.
+    var isClosed = false
   }
 
   private enum Effect {
@@ -55,6 +57,7 @@ package final class CurlMailbox: Sendable {
   let wake: CInt
   let settings: CurlConnectionSettings
   let load = EngineLoad()
+  let counts = LastCounts()
   private let state = Locked(State())
   private let loop = Locked<CurlLoop?>(nil)
   private let hasNothing = Atomic(true)
@@ -71,6 +74,9 @@ package final class CurlMailbox: Sendable {
     get { hasNothing.load(ordering: .relaxed) }
     set { hasNothing.store(newValue, ordering: .relaxed) }
   }
+
+  /// Whether a loop has to end with its last transfer.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// Adds an operation; returns `false` if there is no loop.
   ///
@@ -96,6 +102,20 @@ package final class CurlMailbox: Sendable {
     return nil
   }
 
+  /// Sends written bytes of an upgraded connection, on this thread if the loop sleeps.
+  func write(for transfer: CurlTransfer) {
+    if CurlLibrary.worksOnAnyThread, state.withLock({ $0.isAsleep }) {
+      switch withLoopIfAvailable({ $0?.writeInline(transfer) }) {
+      case .done?, .answerIsNear?: return
+      case .threadIsNeeded?:
+        martlet_wake(wake)
+        return
+      case nil: break
+      }
+    }
+    post(.fed(transfer))
+  }
+
   /// Waits on this thread for a response to a request that was sent here.
   ///
   /// Ends when the response has arrived or takes too long; the loop then continues with the transfer.
@@ -118,6 +138,7 @@ package final class CurlMailbox: Sendable {
   private func add(_ operation: Operation) -> Effect {
     if case .start = operation, CurlLibrary.isExiting { return .refusal }
     return state.withLock { state in
+      if case .close = operation { state.isClosed = true }
       guard state.isRunning else {
         // A loop that has ended had nothing left to do. Only a new transfer needs one.
         guard case .start = operation else { return .refusal }
@@ -172,6 +193,14 @@ package final class CurlMailbox: Sendable {
       defer { CurlLoop.observeAgain(previous) }
       return body(&loop)
     } ?? nil
+  }
+
+  /// The numbers of connections by origin; `nil` while the loop is busy.
+  func countConnectionsNow() -> [Origin: ConnectionCount]? {
+    guard isRunning else { return [:] }
+    guard martlet_library_enter() else { return [:] }
+    defer { martlet_library_leave() }
+    return loop.withLockIfAvailable { loop in loop?.countConnections() ?? [:] }
   }
 
   private func startThread() {

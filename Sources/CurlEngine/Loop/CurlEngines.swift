@@ -1,3 +1,4 @@
+import CMartletShim
 package import MartletBase
 import Synchronization
 
@@ -9,11 +10,33 @@ package struct CurlEngines {
   private var usual: [CurlEngine?]
   /// The engines for exchanges that share no connections with the regular ones.
   private var others: [ConnectionGroup: CurlEngine] = [:]
+  /// When the connections of prior knowledge may be too old; `nil` if they never are.
+  ///
+  /// Without TLS, libcurl does not keep new requests from one of its HTTP/2 connections. So a new engine replaces theirs,
+  /// which ends with its last exchange.
+  private var priorKnowledgeEnd: Int64?
+  private var generation = 0
+  /// The replaced engines that have not ended.
+  private var replaced: [CurlMailbox] = []
 
   /// - Parameter threads: The maximum number of regular engines.
   package init(threads: Int) { usual = Array(repeating: nil, count: max(1, threads)) }
 
-  package var mailboxes: [CurlMailbox] { usual.compactMap { $0?.mailbox } + others.values.map(\.mailbox) }
+  package var mailboxes: [CurlMailbox] {
+    usual.compactMap { $0?.mailbox } + others.values.map(\.mailbox) + replaced.filter(\.isRunning)
+  }
+
+  /// Replaces all engines by new ones if the settings of their connections are of a later generation.
+  ///
+  /// An old engine ends with its last exchange.
+  package mutating func renew(to generation: Int) {
+    guard generation > self.generation else { return }
+    self.generation = generation
+    // Also those whose first transfer is about to start.
+    replaced = mailboxes
+    usual = Array(repeating: nil, count: usual.count)
+    others = [:]
+  }
 
   /// Opens the engine for an exchange, unless it is open.
   ///
@@ -24,7 +47,14 @@ package struct CurlEngines {
     _ settings: @autoclosure () -> CurlConnectionSettings
   ) -> (mailbox: CurlMailbox, share: LoadShare?)? {
     guard sharing == .agreed else {
-      if others[sharing] == nil { others[sharing] = CurlEngine(settings()) }
+      if sharing == .priorKnowledge, let end = priorKnowledgeEnd, end <= martlet_microseconds() {
+        replaced = replaced.filter(\.isRunning) + [others.removeValue(forKey: sharing)?.mailbox].compactMap { $0 }
+      }
+      if others[sharing] == nil {
+        let settings = settings()
+        others[sharing] = CurlEngine(settings)
+        if sharing == .priorKnowledge { priorKnowledgeEnd = settings.maximumAge.map { martlet_microseconds() + $0 } }
+      }
       return others[sharing].map { ($0.mailbox, nil) }
     }
     var index = 0

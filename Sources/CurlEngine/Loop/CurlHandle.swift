@@ -24,7 +24,7 @@ final class CurlHandle {
   private var receiveSize = 0
   /// Whether the transfer waits for a connection to share instead of making one.
   private(set) var waitsForSharing = false
-  private var connectionKey = ExclusiveConnections.shared
+  private(set) var connectionKey = ExclusiveConnections.shared
   private var needsNewConnection = false
   private var lists: [UnsafeMutableRawPointer] = []
   /// The transfer's connection; `nil` without addresses.
@@ -130,7 +130,7 @@ final class CurlHandle {
     // The TLS handshake shows whether a new connection can be shared. Without TLS only the first response shows it, and
     // all requests would wait for the slowest one.
     let canWait = job.isSecure && transfer.sharing == .agreed || transfer.hasPriorKnowledge
-    let waits = canWait && CurlLibrary.hasHTTP2 && key == ExclusiveConnections.shared
+    let waits = canWait && CurlLibrary.hasHTTP2 && key == loop.exclusive.sharedKey(of: job.origin)
     if waits != waitsForSharing {
       options.set(martlet_opt_pipe_wait, waits ? 1 : 0)
       waitsForSharing = waits
@@ -275,6 +275,10 @@ final class CurlHandle {
         transfer.isMisplaced = true
         return false
       }
+      if isMultiplexed, let name, loop.aged.isOver(name), canLeaveAged(name, transfer) {
+        leaveAged(name, transfer)
+        return false
+      }
     }
     guard transfer.willSend() else { return false }
     (hasAwaitedRoom, isStreamClosed, incoming) = (false, false, IncomingStream())
@@ -288,11 +292,15 @@ final class CurlHandle {
       }
       resting = connection
       loop.uses(transfer, connection, isNew: !isReused)
+      if let age = loop.connections.maximumAge, !isReused || isMultiplexed && !loop.aged.knows(name) {
+        loop.aged.add(connection, isMultiplexed: isMultiplexed, until: martlet_microseconds() + age)
+      }
     }
     if waitsForSharing, !isReused { loop.joinable.insert(transfer.job.origin) }
     if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
       transfer.slot.recordVersion(isMultiplexed: isMultiplexed)
     }
+    if transfer.job.isPreconnect { stopBeforeSending(transfer) }
     guard isMultiplexed else { return true }
     log()
     if CurlLibrary.hidesBrokenConnections, let connectionName { loop.multiplexed.use(connectionName, by: self) }

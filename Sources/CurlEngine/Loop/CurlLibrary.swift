@@ -58,6 +58,13 @@ package enum CurlLibrary {
 
   static let hasHTTP2 = martlet_curl_has_http2()
 
+  /// Whether HTTP/3 can be used; before 7.88 libcurl would not fall back to an older version.
+  package static let hasHTTP3 = hasHTTP3(features: martlet_curl_features(), version: martlet_curl_version())
+
+  package static func hasHTTP3(features: CInt, version: UInt32) -> Bool {
+    features & 1 << 25 != 0 && version >= 0x075800  // CURL_VERSION_HTTP3
+  }
+
   /// Whether libcurl reads a malformed chunk size such as `0x1` as 0.
   static let misreadsChunkSizes = martlet_curl_version() < 0x075800
 
@@ -86,6 +93,9 @@ package enum CurlLibrary {
   /// Whether libcurl reports a send error, and drops what it has buffered of the response, when the end of the request
   /// closes an HTTP/2 stream.
   static let dropsUnread = martlet_curl_version() >= 0x080000
+
+  /// Whether transfers to a server that is known to have HTTP/2 do not wait for a connection that is being opened.
+  package static let opensConnectionsAtOnce = martlet_curl_version() < 0x080000
 
   /// Whether bytes sent over HTTP/2 may be sent twice if the socket is full.
   package static let repeatsUploads = (0x075800..<0x080100).contains(martlet_curl_version())

@@ -14,7 +14,11 @@ extension CurlLoop {
     }
   }
 
-  func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = CurlWatch(isConnection: true) } }
+  func opened(_ socket: CInt, by handle: CurlHandle) {
+    guard socket >= 0 else { return }
+    watches[socket] = CurlWatch(isConnection: true)
+    origins[socket] = handle.transfer?.job.origin
+  }
 
   /// Makes libcurl receive, by a pause that ends at once.
   func receive(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {

@@ -13,6 +13,7 @@ extension CurlLoop {
     for (socket, watch) in watches where watch.isConnection && watch.wanted == 0 {
       ignore(socket)
       martlet_shutdown(socket)
+      origins[socket] = nil
       sweepTime = martlet_microseconds() + Self.sweepDelay
     }
   }

@@ -9,7 +9,7 @@ extension CurlLoop {
   func joinWaiting(_ multi: UnsafeMutableRawPointer) {
     let origins = exchange(&joinable, with: [])
     // A request that looks up an address or connects has a socket.
-    let busy = Set(watches.values.compactMap(\.easy))
+    let busy = Set(watches.values.filter { $0.wanted != 0 }.compactMap(\.easy))
     for (easy, handle) in handles where handle.waitsForSharing && !busy.contains(easy) {
       guard let transfer = handle.transfer, transfer.life.sends.count == 0, origins.contains(transfer.job.origin) else {
         continue

@@ -35,7 +35,8 @@ extension CurlLoop {
       if watch.registered != 0 { martlet_poll_forget(poll, socket) }
       watch.registered = 0
     }
-    let wanted = vainWrites.isPaused(socket) ? watch.wanted & ~2 | CurlWatch.pausedWrites : watch.wanted
+    let isPaused = vainWrites.isPaused(socket) || upgradeCount > 0 && hasNothingToWrite(watch)
+    let wanted = isPaused ? watch.wanted & ~2 | CurlWatch.pausedWrites : watch.wanted
     if wanted == watch.registered || socket == answer.socket { return }
     if watch.wanted == 0 {
       // The socket stays in the poll set while it is idle, which saves two system calls per request.
@@ -53,6 +54,7 @@ extension CurlLoop {
   /// Removes a closed socket; the system removes it from the poll set.
   func closed(_ socket: CInt) {
     watches[socket] = nil
+    origins[socket] = nil
     if !addresses.isEmpty { mustProceed(addresses.closed(socket)) }
     marks.closed(socket)
     vainWrites.forget(socket)

@@ -93,7 +93,28 @@ extension CurlLoop {
     register(event.socket)
   }
 
-  private func register(_ socket: CInt) {
+  /// Whether an upgraded connection has nothing to write, so its write events are paused.
+  ///
+  /// libcurl would request bytes at each of them. To make it wait and continue costs three system calls per message.
+  func hasNothingToWrite(_ watch: CurlWatch) -> Bool {
+    guard watch.wanted == 3, let handle = watch.easy.flatMap({ handles[$0] }), let transfer = handle.transfer else {
+      return false
+    }
+    return transfer.hasNothingToWrite(handle)
+  }
+
+  /// Makes libcurl write the first bytes after a pause of an upgraded connection; returns whether it did.
+  func write(_ transfer: CurlTransfer, isResumed: Bool, _ multi: UnsafeMutableRawPointer) -> Bool {
+    guard let handle = transfer.handle, let socket = handle.socket, upgradedWatch(of: handle)?.wanted == 3 else {
+      return false
+    }
+    // libcurl writes immediately after its own pause.
+    _ = martlet_multi_act(multi, isResumed ? -1 : socket, isResumed ? 0 : 2)
+    register(socket)
+    return true
+  }
+
+  func register(_ socket: CInt) {
     guard var known = watches[socket] else { return }
     register(&known, socket)
     watches[socket] = known

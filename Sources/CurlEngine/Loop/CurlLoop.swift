@@ -52,7 +52,10 @@ final class CurlLoop {
   var throttleTime: Int64?
   var marks: ReceiveLowWaterMarks
   var resting = IdleConnections()
-  var exclusive = ExclusiveConnections()
+  var exclusive: ExclusiveConnections
+  var aged = AgedConnections()
+  /// The origins that open sockets were made for.
+  var origins: [CInt: Origin] = [:]
   var multiplexed = MultiplexedConnections<CurlHandle>()
   var ended: [(handle: CurlHandle, code: CInt)] = []
   /// Transfers whose requests libcurl before 7.80 has repeated automatically.
@@ -81,8 +84,10 @@ final class CurlLoop {
   init?(_ mailbox: CurlMailbox, _ poll: CInt) {
     self.mailbox = mailbox
     self.poll = poll
+    isClosing = mailbox.isClosed
     (answer, marks) = (InlineWait(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
     lookups = AbandonedLookups(poll: poll)
+    exclusive = ExclusiveConnections(hasMaximumAge: mailbox.settings.maximumAge != nil)
     // A loop that could not be secured sends nothing.
     guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
     self.tls = tls
@@ -104,6 +109,7 @@ final class CurlLoop {
     if hasEnded() { return nil }
     // No longer than any usual time limit: otherwise each request that its caller sends would have to wake the thread.
     let now = martlet_microseconds()
+    mailbox.counts.update { countConnections() }
     let end = min(nextTime ?? .max, now + Self.longestSleep)
     sleepsUntil = end
     return CInt(clamping: (max(0, end - now) + 999) / 1000)
@@ -148,6 +154,21 @@ final class CurlLoop {
       endTurn(multi)
     }
     return nextStep(at: martlet_microseconds())
+  }
+
+  /// Sends bytes of an upgraded connection on a caller's thread while the loop's own thread sleeps.
+  ///
+  /// Returns `nil` if libcurl waits for another reason than the bytes, or if there are several upgraded connections,
+  /// because then one wake of the thread serves many writes. Everything that libcurl receives meanwhile is left to the
+  /// thread.
+  func writeInline(_ transfer: CurlTransfer) -> InlineDriveResult? {
+    guard let multi, upgradeCount == 1, !transfer.isEnded, transfer.life.upgrade == .upgraded,
+      !transfer.life.holdsUpload, write(transfer, isResumed: false, multi)
+    else { return nil }
+    findEnded(multi)
+    let isComplete = ended.isEmpty && bodies.isEmpty && heads.isEmpty && mayBeAnswered.isEmpty && halfClosing.isEmpty
+    guard isComplete, nextTime ?? .max >= sleepsUntil ?? .max else { return .threadIsNeeded }
+    return .done
   }
 
   private func nextStep(at now: Int64) -> InlineDriveResult {
@@ -202,8 +223,9 @@ final class CurlLoop {
     if !addresses.isIdle || !unproceeded.isEmpty { lookAtAddresses(multi) }
     if !halfClosing.isEmpty { halfClose() }
     if !mayHoldMore.isEmpty { readOn(multi) }
-    if !joinable.isEmpty { joinWaiting(multi) }
     takeEnded(multi)
+    // Not before, because joining discards ends that libcurl has reported.
+    if !joinable.isEmpty { joinWaiting(multi) }
     for transfer in bodies { transfer.endTurn() }
     bodies.removeAll(keepingCapacity: true)
     if let flushTime, flushTime <= martlet_microseconds() { flushAll() }
@@ -217,7 +239,9 @@ final class CurlLoop {
     findEnded(multi)
     for (handle, code) in ended {
       guard let transfer = handle.transfer else { continue }
-      if transfer.isMisplaced, transfer.life.sends.count == 0, code == 42 {  // ABORTED_BY_CALLBACK
+      let wasOutdated = exchange(&transfer.isOutdated, with: false)
+      // ABORTED_BY_CALLBACK
+      if transfer.isMisplaced || wasOutdated, transfer.life.sends.count == 0, code == 42 {
         recycle(handle, multi)
         start(transfer, multi)
         continue
@@ -266,10 +290,12 @@ final class CurlLoop {
       if transfer.drained() { resume(with: transfer) }
       if !transfer.life.isLingering { forget(transfer) }
     case .fed(let transfer):
-      if transfer.fed() { resume(with: transfer) }
+      let isResumed = transfer.fed()
+      if isResumed { resume(with: transfer) }
+      if transfer.life.upgrade == .upgraded { _ = write(transfer, isResumed: isResumed, multi) }
       if transfer.life.isHeld { start(transfer, multi) }
     case .closeIdle: isClosingIdle = true
-    case .close: isClosing = true
+    case .close: (isClosing, isClosingIdle) = (true, true)
     }
   }
 
@@ -341,9 +367,12 @@ final class CurlLoop {
     if !addresses.isIdle { endRace(handle) }
     if !scouts.isEmpty { endScouts(of: handle, multi) }
     let transfer = handle.transfer
+    // No other transfer will use the connection.
+    if isClosing { isClosingIdle = true }
     // Before another transfer gets the connection.
     if let transfer {
       if handle.waitsForSharing, transfer.life.sends.count == 0 { joinable.insert(transfer.job.origin) }
+      if transfer.job.isPreconnect { handle.keepConnection() }
       marks.forget(transfer)
       exclusive.release(transfer)
       if transfer.job.isUpgrade {
@@ -377,6 +406,7 @@ final class CurlLoop {
   /// Ends a connection that is idle to libcurl, which sees the end before reusing it.
   func abandon(_ socket: CInt) {
     ignore(socket)
+    origins[socket] = nil
     martlet_replace_with_end(socket)
   }
 
@@ -444,6 +474,7 @@ final class CurlLoop {
     }
     if events != 0 { _ = martlet_multi_act(multi, event.socket, events) }
     recordWrites(event)
+    if upgradeCount > 0, event.events & 2 != 0 { register(event.socket) }
     // The socket may belong to another transfer by now.
     if metered > 0 { watches[event.socket]?.easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
   }

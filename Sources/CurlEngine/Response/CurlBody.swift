@@ -29,6 +29,7 @@ final class CurlBody {
   let stream: BodyStream
   private let decoder: ContentDecoder?
   private let isCollected: Bool
+  private let isHeld: Bool
   private let highWater: Int
   /// The number of unread bytes, if known.
   private var unread = 0
@@ -48,13 +49,16 @@ final class CurlBody {
   ///   - expected: The announced length, or `nil`.
   ///   - decoder: The decoder of the content codings, or `nil`.
   ///   - isCollected: Whether the body will be collected, if known.
+  ///   - isHeld: Whether a waiting reader gets all bytes with ``flush()``, because it may run on the thread that resumes
+  ///     it, and must not run inside libcurl.
   ///   - source: The source.
-  init(expected: Int64?, decoder: ContentDecoder?, isCollected: Bool, source: any Source) {
+  init(expected: Int64?, decoder: ContentDecoder?, isCollected: Bool, isHeld: Bool = false, source: any Source) {
     let expected = decoder == nil ? Int(clamping: expected ?? 0) : 0
     highWater = isCollected ? Self.collectedHighWater : Self.highWater
     stream = BodyStream(expecting: expected, reserving: isCollected ? min(expected, highWater) : 0, from: source)
     self.decoder = decoder
     self.isCollected = isCollected
+    self.isHeld = isHeld
     self.source = source
   }
 
@@ -90,7 +94,7 @@ final class CurlBody {
     guard let piece = gatherer?.add(bytes) else { return unread }
     // The reader may have begun to collect in the meantime.
     if gatherer?.isEmpty == true && stream.isCollecting { gatherer = nil }
-    return stream.append(piece)
+    return stream.append(piece, isHeld: isHeld)
   }
 
   /// Whether received bytes may wait for more, because the body is large.

@@ -16,6 +16,11 @@ package struct ResponseHeadReader {
   /// They may continue for hours, as 102 and 104 do, but not quickly.
   static let regained = (bytes: 16 << 10, fields: 100)
 
+  /// The maximum number of interim responses of a transfer that are reported, except for 100.
+  static let maximumReported = 64
+  /// The maximum size of the fields of such a response in bytes.
+  static let maximumReportedBytes = 16 << 10
+
   package struct Head {
     package var status: Int
     package var reason: String?
@@ -37,7 +42,8 @@ package struct ResponseHeadReader {
 
   enum Step {
     case more
-    case interim
+    /// An interim response, with its head if it is reported.
+    case interim(Head?)
     case final(Head)
   }
 
@@ -47,6 +53,8 @@ package struct ResponseHeadReader {
 
   /// Whether the request asks for another protocol, so a 101 is the final response.
   private let awaitsUpgrade: Bool
+  /// The number of interim responses that are still reported.
+  private var reports: Int
   private(set) var hasBytes = false
   private var bytes = 0
   private var fieldCount = 0
@@ -64,8 +72,9 @@ package struct ResponseHeadReader {
   /// Creates a reader with room for a usual head.
   ///
   /// So the thread that will free the room allocates it, and the loop's thread does not wait for its allocator.
-  init(awaitsUpgrade: Bool = false) {
+  init(awaitsUpgrade: Bool = false, reportsInterim: Bool = false) {
     self.awaitsUpgrade = awaitsUpgrade
+    reports = reportsInterim ? Self.maximumReported : 0
     octets.reserveCapacity(512)
     places.reserveCapacity(16)
   }
@@ -120,19 +129,26 @@ package struct ResponseHeadReader {
     guard let start else { throw Problem(message: "the response has no status line") }
     guard start.status < 200, !(start.status == 101 && awaitsUpgrade) else {
       isFinal = true
-      let fields = ReceivedFields(exchange(&octets, with: []), exchange(&places, with: []))
-      return .final(
-        Head(
-          status: start.status, reason: start.reason, version: start.version, fields: fields, framing: framing))
+      return .final(takeHead(start))
     }
     guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not requested") }
     try countField()
     interimTime = now()
     self.start = nil
+    var head: Head?
+    if reports > 0, start.status != 100, octets.count <= Self.maximumReportedBytes {
+      reports -= 1
+      head = takeHead(start)
+    }
     octets.removeAll(keepingCapacity: true)
     places.removeAll(keepingCapacity: true)
     framing = Framing()
-    return .interim
+    return .interim(head)
+  }
+
+  private mutating func takeHead(_ start: (status: Int, reason: String?, version: String)) -> Head {
+    let fields = ReceivedFields(exchange(&octets, with: []), exchange(&places, with: []))
+    return Head(status: start.status, reason: start.reason, version: start.version, fields: fields, framing: framing)
   }
 
   /// Parses `HTTP/1.1 200 OK`, tolerating common omissions (RFC 9112 §4).

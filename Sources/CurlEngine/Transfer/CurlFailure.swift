@@ -17,6 +17,12 @@ package enum CurlFailure: Error {
   case unavailable
 }
 
+/// The result of a transfer that only opens a connection, in the place of a response.
+package struct ConnectionIsOpen: Error {
+  /// Whether several exchanges share the connection, because it uses HTTP/2.
+  package let isShared: Bool
+}
+
 /// How libcurl ended a transfer, and the facts known at that time.
 package struct TransferCompletion: Sendable {
   package var code: CInt

@@ -20,7 +20,7 @@ package struct CurlJob: Sendable {
   package let addsExpect: Bool
   /// Whether the request may be sent twice (RFC 9110 §9.2.2).
   package let isIdempotent: Bool
-  package let needsNewConnection: Bool
+  package var needsNewConnection: Bool
   package let isDecoded: Bool
   /// Whether the response is read as it arrives.
   package let isStreamed: Bool
@@ -29,6 +29,8 @@ package struct CurlJob: Sendable {
   package let silenceLimit: Duration?
   /// Whether the request asks for another protocol, whose bytes follow a 101 in both directions (RFC 9110 §7.8).
   package let isUpgrade: Bool
+  /// Whether only a connection is opened, and nothing is sent.
+  package var isPreconnect = false
 
   package init(
     origin: Origin, url: String, target: String?, method: String, lines: HeaderLines, length: Int64?,

@@ -14,6 +14,10 @@ package protocol CurlSink: AnyObject, Sendable {
   /// Reports that the request body progressed on the network, some time after it was passed on.
   func didMove()
   func didReceiveHead(_ status: Int, _ timing: CurlTiming)
+  /// Whether anyone observes interim responses.
+  var observesInterim: Bool { get }
+  /// Reports an interim response, except 100.
+  func didReceiveInterim(_ status: Int, _ fields: ReceivedFields)
   /// Reports bytes of the response body; 0 for an interim response.
   func didReceive(_ bytes: Int, of expected: Int64?)
   /// Registers an action for an abort of the exchange; returns a token for ``forgetAbort(_:)``.

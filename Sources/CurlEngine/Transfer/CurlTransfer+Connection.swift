@@ -45,3 +45,18 @@ extension CurlTransfer {
     return Int(clamping: min(limit.clampedComponents.seconds, 1 << 20)) * 1000 + 1000
   }
 }
+
+extension CurlHandle {
+  /// Makes libcurl end a transfer that only opens a connection, and keep the connection for others.
+  ///
+  /// Call it when libcurl is about to send. It then reads `CURLOPT_CONNECT_ONLY` (`multi.c`, `MSTATE_DO`), and ends the
+  /// transfer as successful. A connection that was made with this option would serve no other transfer (`url.c`).
+  func stopBeforeSending(_ transfer: CurlTransfer) {
+    transfer.life.connected(isAlone: !isMultiplexed)
+    recordConnection()
+    _ = martlet_easy_set_number(easy, CInt(martlet_opt_connect_only), 1)
+  }
+
+  /// Keeps libcurl from closing the connection when it removes the handle.
+  func keepConnection() { _ = martlet_easy_set_number(easy, CInt(martlet_opt_connect_only), 0) }
+}

@@ -155,4 +155,10 @@ extension CurlTransfer {
     }
     return martlet_easy_sent_count(handle.easy) >= upload.offset
   }
+
+  /// Whether libcurl has nothing to write on the upgraded connection, until ``fed()``.
+  func hasNothingToWrite(_ handle: CurlHandle) -> Bool {
+    guard life.upgrade == .upgraded, !life.holdsUpload, let upload, upload.awaitsBytes() else { return false }
+    return martlet_easy_sent_count(handle.easy) >= upload.offset
+  }
 }

@@ -54,6 +54,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   ///
   /// It is an HTTP/1 connection that another transfer uses, or one with unexpected bytes or an end.
   var isMisplaced = false
+  /// Whether libcurl has chosen a connection that is too old.
+  var isOutdated = false
+  /// How often libcurl has done so.
+  var outdatedCount = 0
   /// The number of bytes that were in the socket when sending last failed.
   var unread: CInt = .max
   /// How often sending has failed since libcurl last received.
@@ -70,7 +74,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     throttle: CurlThrottle?, mailbox: CurlMailbox, share: LoadShare?
   ) {
     self.job = job
-    reader = ResponseHeadReader(awaitsUpgrade: job.isUpgrade)
+    reader = ResponseHeadReader(awaitsUpgrade: job.isUpgrade, reportsInterim: sink.observesInterim)
     life.begin(isUpgrade: job.isUpgrade)
     self.upload = upload
     self.route = route
@@ -83,7 +87,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     self.mailbox = mailbox
     self.throttle = throttle
     upload?.attach(
-      onBytes: { [weak self] in self.map { _ = mailbox.post(.fed($0)) } },
+      onBytes: { [weak self, isUpgrade = job.isUpgrade] in
+        guard let self else { return }
+        if isUpgrade { mailbox.write(for: self) } else { mailbox.post(.fed(self)) }
+      },
       onFailure: { [weak self] in self?.uploadFailed($0) })
   }
 
@@ -185,7 +192,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     let (isAllowed, isNextStep) = life.willSend()
     guard isAllowed else { return false }
     if isNextStep {
-      reader = ResponseHeadReader(awaitsUpgrade: job.isUpgrade)
+      reader = ResponseHeadReader(awaitsUpgrade: job.isUpgrade, reportsInterim: sink.observesInterim)
       forgetChunks()
     }
     upload?.willBeAsked()
@@ -197,7 +204,12 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
     guard let upload else { return .bytes(0) }
     if handle?.isLeaving == true { return .wait }
-    if job.isUpgrade, let reply = life.upgradeReply() { return reply ? .wait : .bytes(0) }
+    var buffer = buffer
+    if life.upgrade == .awaited, upload.bodyRest > 0 {
+      buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(upload.bodyRest))
+    } else if job.isUpgrade, let reply = life.upgradeReply() {
+      return reply ? .wait : .bytes(0)
+    }
     // HTTP/1: a wait stops the upload without ending it. HTTP/2: the stream may end, because that leaves its connection
     // intact.
     if life.isUploadStopped { return life.isAlone || holdsEnd() ? .wait : .bytes(0) }
@@ -243,7 +255,9 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     do {
       switch try reader.read(line) {
       case .more: break
-      case .interim: sink.didReceive(0, of: nil)
+      case .interim(let head):
+        sink.didReceive(0, of: nil)
+        if let head { sink.didReceiveInterim(head.status, head.fields) }
       case .final(let head):
         let arrival = ReceivedHead(head: head, connection: handle.connection, timing: handle.timing)
         handle.watchLeftovers(of: head, to: job.method)
@@ -268,7 +282,8 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   private func open(_ arrival: ReceivedHead) throws(ResponseHeadReader.Problem) {
     let head = arrival.head
     let isHTTP1 = head.version.utf8.starts(with: "1.".utf8)
-    guard isHTTP1 || handle?.isMultiplexed != false else {
+    let isHTTP3 = route?.version == .http3 && head.version == "3"
+    guard isHTTP1 || handle?.isMultiplexed != false || isHTTP3 else {
       throw ResponseHeadReader.Problem(message: "the status line has version \(head.version) on an HTTP/1.1 connection")
     }
     var decoder: ContentDecoder?
@@ -294,7 +309,8 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     if isHTTP1, let time = head.framing.idleTime { handle?.resting?.idleTime = time }
     handle?.recordConnection()
     sink.didReceiveHead(head.status, arrival.timing)
-    let body = CurlBody(expected: life.expected, decoder: decoder, isCollected: !job.isStreamed, source: self)
+    let body = CurlBody(
+      expected: life.expected, decoder: decoder, isCollected: !job.isStreamed, isHeld: job.isUpgrade, source: self)
     // The transfer has ended in the meantime; the loop will be notified.
     guard state.withLock({ $0.answer.open(body.stream) }) else { return }
     self.body = body
@@ -380,6 +396,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   /// Completes the transfer; returns whether bytes are still waiting for the reader.
   func completed(_ ending: TransferCompletion) -> Bool {
     share?.end()
+    if job.isPreconnect, ending.code == 0, life.sends.count > 0 {
+      if end() != nil { answer(.failure(ConnectionIsOpen(isShared: !life.isAlone))) }
+      return false
+    }
     endTurn(isLast: true)
     let seen = TransferStateMachine.CompletionFacts(
       isTLSCut: endOfTLS != 0 && !martlet_tls_has_ended(endOfTLS), isCutOff: ending.isCutOff,

@@ -84,6 +84,9 @@ extension TransferStateMachine {
     return (true, true)
   }
 
+  /// Records the connection of a transfer that sends nothing.
+  mutating func connected(isAlone: Bool) { self.isAlone = isAlone }
+
   /// Records that bytes are available or no longer awaited; returns whether libcurl has to continue.
   mutating func fed() -> Bool {
     guard holdsUpload || isUploadStopped else { return false }

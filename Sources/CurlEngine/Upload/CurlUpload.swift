@@ -43,6 +43,8 @@ package final class CurlUpload: @unchecked Sendable {
   private let buffer = UploadBuffer()
   /// The number of bytes given to libcurl.
   private(set) var offset: Int64 = 0
+  /// The rest of the body that precedes an upgrade.
+  private(set) var bodyRest = 0
   private var hasEnded = false
   private var isStarted = false
   /// Whether another thread reads the next block.
@@ -58,6 +60,13 @@ package final class CurlUpload: @unchecked Sendable {
 
   package init(_ source: Source, length: Int64?, trailers: CurlTrailers? = nil) {
     (self.source, self.length, self.trailers) = (source, length, trailers)
+  }
+
+  /// Creates the upload of an upgraded connection, whose writes follow the body of the request.
+  package convenience init(writesAfter body: Data) {
+    self.init(.writes, length: nil)
+    _ = buffer.write(body)
+    bodyRest = body.count
   }
 
   deinit { if case .file(let file) = source { martlet_close(file) } }
@@ -126,6 +135,7 @@ package final class CurlUpload: @unchecked Sendable {
     switch buffer.take(into: target) {
     case .bytes(let count):
       offset += Int64(count)
+      bodyRest -= min(bodyRest, count)
       return .bytes(count)
     case .end:
       hasEnded = true
@@ -150,6 +160,9 @@ package final class CurlUpload: @unchecked Sendable {
     }
     return true
   }
+
+  /// Whether there is nothing to send; the next bytes, or the end, call `onBytes`.
+  func awaitsBytes() -> Bool { buffer.awaitsBytes() }
 
   /// Calls `action` once there is room, or the connection has ended.
   package func onRoom(_ action: @escaping @Sendable () -> Void) { buffer.onRoom(action) }

@@ -60,6 +60,15 @@ final class UploadBuffer: Sendable {
   /// The number of bytes that the loop has taken.
   var takenCount: Int64 { state.withLock { $0.takenCount } }
 
+  /// Whether the loop has to wait for bytes; the next ones, or the end, report that it does.
+  func awaitsBytes() -> Bool {
+    state.withLock {
+      guard $0.count == 0, !$0.hasEnded, !$0.isStopped else { return false }
+      $0.isAwaited = true
+      return true
+    }
+  }
+
   enum Written {
     case added
     /// The loop waits for the bytes.

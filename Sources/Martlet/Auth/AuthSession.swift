@@ -26,6 +26,8 @@ final class AuthSession: Sendable {
   /// The host pattern for which a token is shared; the token is stored under it.
   private let sharedName: String?
   private let isToken: Bool
+  /// Whether tokens are read from the credential store, and written to it.
+  private let storesTokens: Bool
   /// Whether the session is for proxies.
   ///
   /// Credentials of proxies and of servers are kept separately, even at the same address.
@@ -35,7 +37,9 @@ final class AuthSession: Sendable {
   init(_ authenticator: any Authenticator, sharedName: String? = nil, isProxy: Bool = false) {
     self.authenticator = authenticator
     self.isProxy = isProxy
-    isToken = authenticator is Authenticators.TokenAuthenticator
+    let tokens = authenticator as? Authenticators.TokenAuthenticator
+    isToken = tokens != nil
+    storesTokens = tokens?.usesCredentialStore == true
     self.sharedName = isToken ? sharedName : nil
     state = Locked(AuthState(isToken: isToken))
   }
@@ -90,7 +94,7 @@ final class AuthSession: Sendable {
 
   /// Loads a stored token, which takes precedence over the possibly older initial token.
   private func askStoreForToken(_ visit: Target) async throws {
-    guard isToken, let store = visit.store, !state.withLock({ $0.hasAskedStore }) else { return }
+    guard storesTokens, let store = visit.store, !state.withLock({ $0.hasAskedStore }) else { return }
     let space = storedSpace(visit.origin, nil)
     let found: Credential?
     do {
@@ -256,7 +260,7 @@ final class AuthSession: Sendable {
       throw HTTPError(.authenticationFailed, "\(credential) cannot answer \(offer.scheme)")
     }
     // Store the new token before its first use: the old refresh token may be invalid already.
-    if isToken, let store {
+    if storesTokens, let store {
       do { try await store.set(credential, for: space) } catch { onLoss(Self.text(error)) }
     }
     return answer

@@ -1,4 +1,4 @@
-import MartletBase
+package import MartletBase
 
 /// Authenticators by origin.
 ///
@@ -64,6 +64,9 @@ public struct Authenticators: Sendable {
     }
     return best?.session ?? storeEntry?.session
   }
+
+  /// Whether a proxy has its own authenticator.
+  func hasAuthenticator(for proxy: Origin) -> Bool { entries.contains { $0.place.proxy == proxy } }
 
   /// The session for a proxy: its own authenticator's, otherwise that of `.everywhere`.
   func proxySession(for proxy: Origin) -> AuthSession? {
@@ -158,7 +161,8 @@ extension Authenticators {
     /// One proxy, for its own credentials.
     ///
     /// They are never sent to a server or to another proxy. Credentials in the proxy's URL, or passed to ``Proxy``,
-    /// take precedence.
+    /// take precedence. On Apple platforms, only those are supported: without them, requests through the proxy throw
+    /// ``HTTPError/Kind/unsupported``.
     ///
     /// - Parameter url: An http or https URL such as `http://proxy.example:3128`, as in
     ///   ``HTTPClient/Configuration/proxy``. A URL that is malformed, has another scheme or has a user name makes every
@@ -180,6 +184,15 @@ extension Authenticators {
     var hostPattern: String? { if case .subdomains(let name) = place { "*.\(name)" } else { nil } }
 
     var problem: InvalidInput? { if case .invalid(let problem) = place { problem } else { nil } }
+
+    /// Whether a signer may sign requests to an origin.
+    ///
+    /// Throws if the pattern is invalid, or does not restrict signatures to servers.
+    package func includes(_ origin: Origin, base: Origin?) throws(InvalidInput) -> Bool {
+      if let problem { throw problem }
+      guard place != .everywhere, proxy == nil else { throw InvalidInput("restrict them to an origin or hosts") }
+      return exactness(for: origin, base: base) > 0
+    }
 
     /// The specificity of the match with an origin; 0 for no match.
     func exactness(for origin: Origin, base: Origin?) -> Int {

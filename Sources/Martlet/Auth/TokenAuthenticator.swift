@@ -14,12 +14,18 @@ extension Authenticators {
     /// The longest wait for a new token.
     public let timeout: Duration
 
+    /// Whether the newest token is stored in `Configuration.credentialStore`.
+    let usesCredentialStore: Bool
+
     private let first: Locked<Credential?>
     private let refresh: Refresh
 
-    init(_ token: Credential?, timeout: Duration, refresh: @escaping Refresh) {
+    package init(
+      _ token: Credential?, timeout: Duration, usesCredentialStore: Bool = true, refresh: @escaping Refresh
+    ) {
       first = Locked(token)
       self.timeout = timeout
+      self.usesCredentialStore = usesCredentialStore
       self.refresh = refresh
     }
 

@@ -36,7 +36,7 @@ enum CacheDecision: Sendable, Equatable {
     var now: Date
   }
 
-  /// Decides on a `GET` or `HEAD` with a policy without contradictions.
+  /// Decides on a `GET`, `HEAD` or `QUERY` with a policy without contradictions.
   ///
   /// `entries` are the responses stored for its URL and owner, in any order.
   static func make(_ question: Question, _ entries: [CacheEntry]) -> CacheDecision {

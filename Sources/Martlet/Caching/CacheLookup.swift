@@ -8,12 +8,51 @@ struct CacheQuery: Sendable, Hashable {
   let identity: CacheIdentity?
   /// The partition and the identity that the responses belong to; `nil` for neither.
   let owner: String?
+  /// The content of a `QUERY`; `nil` for other methods.
+  let content: CacheContent?
 
-  init(url: String, headers: HTTPHeaders, identity: CacheIdentity?, partition: String = "") {
+  init(
+    url: String, headers: HTTPHeaders, identity: CacheIdentity?, partition: String = "", content: CacheContent? = nil
+  ) {
     self.url = url
     self.headers = headers
     self.identity = identity
+    self.content = content
     owner = partition.isEmpty ? identity?.name : "\(partition)\n\n\(identity?.name ?? "")"
+  }
+}
+
+extension CacheQuery {
+  /// Whether the URL alone, with the fields that the response names, selects the response.
+  var isPlain: Bool { owner == nil && content == nil }
+}
+
+/// The content of a `QUERY`, which is part of the key of its response (RFC 10008 §2.7).
+struct CacheContent: Sendable, Hashable {
+  /// The maximum size of the content in bytes, before and after compression; larger requests are not cached.
+  static let maximumBytes = 1 << 20
+  /// The fields that describe the content.
+  private static let fields = ["Content-Type", "Content-Encoding", "Content-Language"]
+
+  /// A SHA-256 of the content and its fields, in hexadecimal digits.
+  let digest: String
+
+  /// `nil` if the content is not in memory, or is too large.
+  init?(_ body: HTTPBody?, _ headers: HTTPHeaders) {
+    guard let bytes = Self.bytes(body), bytes.count <= Self.maximumBytes else { return nil }
+    var text = ""
+    for name in Self.fields {
+      let value = headers[all: name].joined(separator: ",")
+      text += "\(value.utf8.count):\(value)\n"
+    }
+    digest = SHA2.sha256(Array(text.utf8) + bytes).hexadecimal
+  }
+
+  private static func bytes(_ body: HTTPBody?) -> Data? {
+    guard let body else { return Data() }
+    // Compressing or joining a large body would be in vain.
+    if let length = body.content.plainLength, length > maximumBytes { return nil }
+    return body.trailers == nil ? try? body.content.gathered() : nil
   }
 }
 
@@ -45,6 +84,8 @@ extension CacheKey {
     let values = Selection.selectors(names, of: query.headers)
     var detail = "\(generation)\n\(Self.exact(query.owner))"
     for name in names { detail += "\n\(name):\(Self.exact(values[name]))" }
+    // No field has an empty name.
+    if let content = query.content { detail += "\n:\(content.digest)" }
     self.init(url: query.url, detail: detail)
   }
 
@@ -93,7 +134,7 @@ extension CacheStorage {
     let first = CacheKey(url: query.url)
     guard let record = try await record(first) else { return [] }
     var found: [CacheCandidate] = []
-    if query.owner == nil, let candidate = CacheCandidate(self, first, record) { found.append(candidate) }
+    if query.isPlain, let candidate = CacheCandidate(self, first, record) { found.append(candidate) }
     guard let index = record.index else { return found }
     for names in index.selections {
       let key = CacheKey(query, names, generation: index.generation)
@@ -108,7 +149,7 @@ extension CacheStorage {
     let names = Selection.names(entry.headers) ?? []
     let first = CacheKey(url: query.url)
     var known = try await record(first) ?? CacheRecord()
-    if query.owner == nil, names.isEmpty {
+    if query.isPlain, names.isEmpty {
       return try await store(CacheRecord(index: known.index, entry: entry, body: body), first)
     }
     var index = known.index ?? CacheIndex(generation: .random(in: 0...UInt64.max))

@@ -31,6 +31,9 @@ extension Call: RunningCall {
       emit(.authenticating(scheme, realm: realm))
       record(.responded(scheme, realm: realm, party))
     case .phase(let phase, let exchange): notifyInstruments(.phase(phase, exchange: exchange))
+    case .informational(let response, let exchange):
+      emit(.informational(response))
+      notifyInstruments(.informational(response, exchange: exchange))
     case .head(let response, let exchange):
       emit(.head(response.status))
       notifyInstruments(.head(InstrumentEvent.Head(response), exchange: exchange))
@@ -41,6 +44,9 @@ extension Call: RunningCall {
     case .decided(let decision): record(decision)
     }
   }
+
+  /// Whether anyone observes interim responses.
+  var observesInterim: Bool { isManaged || watch?.shown != nil }
 
   /// Reports a decision that each explanation contains.
   @inline(never) func decided(

@@ -51,6 +51,8 @@ package final class Call: Watched {
   let options: ResolvedOptions
   let endpoint: (any Endpoint.Type)?
   let retryOf: RequestID?
+  /// The server of the cluster that the call begins with; `nil` for the one that the policy chooses.
+  let server: Int?
   /// Observes events and progress, in addition to the streams.
   let observer: (any CallObserver)?
   /// Whether the call is managed: its events are kept, because they may be read later.
@@ -72,8 +74,8 @@ package final class Call: Watched {
 
   init(
     id: RequestID, core: ClientCore, settings: ClientSettings, first: Hop, credential: CallCredential?,
-    options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?,
-    isManaged: Bool, observer: (any CallObserver)? = nil
+    options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?, server: Int? = nil,
+    isManaged: Bool, observer: (any CallObserver)? = nil, isObserved: Bool = true
   ) {
     self.id = id
     self.core = core
@@ -83,14 +85,15 @@ package final class Call: Watched {
     self.options = options
     self.endpoint = endpoint
     self.retryOf = retryOf
+    self.server = server
     self.isManaged = isManaged
     self.observer = observer
-    explains = options.explains || settings.instruments != nil
+    explains = isObserved && (options.explains || settings.instruments != nil)
     let trace = TraceContext.current
     let start = core.timeline.now()
     deadline = Deadline.current.map { CallDeadline($0, core.timeline) }
     watch =
-      settings.instruments == nil && trace == nil
+      !isObserved || settings.instruments == nil && trace == nil
       ? nil
       : CallInstrumentation(
         id, first.request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
@@ -301,6 +304,15 @@ package final class Call: Watched {
   func endExchange() {
     let exchange = state.withLock { $0.exchange }
     exchange?.abortSource.abort(CancellationError())
+  }
+
+  /// The number of the current exchange; 0 without instruments.
+  var exchangeNumber: Int { state.withLock { $0.exchange }?.number ?? 0 }
+
+  /// The protocol to which the connection has changed, or `nil`.
+  var upgradedProtocol: String? {
+    guard let upgrade, state.withLock({ $0.exchange })?.isUpgraded == true else { return nil }
+    return upgrade.protocolName
   }
 
   func forget(_ exchange: ExchangeControl) {

@@ -11,7 +11,7 @@ package final class ClientCore: Sendable {
     /// Calls whose callbacks have not run yet.
     var delivering: [RequestID: Call] = [:]
     var work: [ObjectIdentifier: any ClientWork] = [:]
-    var foreign = Slots<String>()
+    var foreign = Slots<Foreign>()
     var isClosed = false
     var totals = ActivityMonitor.Totals()
     /// The number of times that the client became idle, even for a moment.
@@ -19,6 +19,13 @@ package final class ClientCore: Sendable {
     var lastUse = Duration.zero
 
     var isIdle: Bool { calls.isEmpty && foreign.isEmpty }
+  }
+
+  /// Other activity than requests.
+  fileprivate struct Foreign {
+    let name: String
+    /// The source that ends it; `nil` if nothing else does.
+    var abortSource: AbortSource?
   }
 
   private static let numbers = Atomic<UInt64>(0)
@@ -53,7 +60,10 @@ package final class ClientCore: Sendable {
   /// Ends the streams of activity.
   deinit {
     guard changes.isWatched else { return }
-    lastSnapshot.resolve(.success(snapshot()))
+    var snapshot = self.snapshot()
+    // This may be the thread of an engine, which ends with the client.
+    snapshot.connections = []
+    lastSnapshot.resolve(.success(snapshot))
     changes.signal()
   }
 
@@ -73,7 +83,7 @@ package final class ClientCore: Sendable {
   /// The settings for the next call.
   ///
   /// Files that could not be read for a temporary reason are read again.
-  private var freshSettings: ClientSettings {
+  var freshSettings: ClientSettings {
     let settings = settings
     guard settings.isUnread else { return settings }
     var configuration = settings.configuration
@@ -98,7 +108,7 @@ package final class ClientCore: Sendable {
   /// Checks a request and registers its call; throws before anything is sent.
   func begin(
     _ asked: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
-    isManaged: Bool, isHeld: Bool = false, observer: (any CallObserver)? = nil
+    server: Int? = nil, isManaged: Bool, isHeld: Bool = false, observer: (any CallObserver)? = nil
   ) throws -> Call {
     let settings = freshSettings
     let resolved =
@@ -110,7 +120,7 @@ package final class ClientCore: Sendable {
       asked, settings: settings, options: resolved, credential: options.credential)
     let call = Call(
       id: id, core: self, settings: settings, first: first, credential: credential, options: resolved,
-      endpoint: endpoint, retryOf: retryOf,
+      endpoint: endpoint, retryOf: retryOf, server: server,
       isManaged: isManaged, observer: observer)
     call.notifyInstruments(.began)
     let isOpen = state.withLock {
@@ -185,11 +195,18 @@ package final class ClientCore: Sendable {
 
   var calls: [Call] { state.withLock { Array($0.calls.all) } }
 
+  /// Cancels all calls and other activity; returns the number of calls that it ended.
+  @discardableResult
+  package func cancel() -> Int {
+    for source in state.withLock({ $0.foreign.all.compactMap(\.abortSource) }) { source.abort(CancellationError()) }
+    return cancel { _ in true }
+  }
+
   /// Cancels the calls for which `matches` is true.
   ///
   /// Returns how many it ended.
   @discardableResult
-  package func cancel(where matches: (Call) -> Bool = { _ in true }) -> Int {
+  package func cancel(where matches: (Call) -> Bool) -> Int {
     let candidates = state.withLock { state in
       state.delivering.merging(state.calls.all.lazy.map { ($0.id, $0) }) { call, _ in call }
     }
@@ -243,13 +260,19 @@ package final class ClientCore: Sendable {
 
   func enterForeign(_ name: String) -> Int {
     defer { activityChanged() }
-    return state.withLock { $0.foreign.add(name) }
+    return state.withLock { $0.foreign.add(Foreign(name: name)) }
+  }
+
+  /// Registers activity that ``cancel()`` ends; `nil` if the client is closed.
+  func enterForeign(_ name: String, endedBy source: AbortSource) -> Int? {
+    defer { activityChanged() }
+    return state.withLock { $0.isClosed ? nil : $0.foreign.add(Foreign(name: name, abortSource: source)) }
   }
 
   func leaveForeign(_ place: Int) { finish { _ = $0.foreign.remove(at: place) } }
 
   func activity() -> (calls: [Call], foreign: [String], totals: ActivityMonitor.Totals) {
-    state.withLock { (Array($0.calls.all), Array($0.foreign.all), $0.totals) }
+    state.withLock { (Array($0.calls.all), $0.foreign.all.map(\.name), $0.totals) }
   }
 
   func didMove(sent: Int, received: Int, now: Duration) {

@@ -19,6 +19,16 @@ public protocol ClientWork: AnyObject, Sendable {
   ///
   /// - Parameter limit: The maximum time, at least 2 s, after which the work must be cancelled; `nil` for no limit.
   func finishDraining(within limit: Duration?) async
+
+  /// Ends waits between requests, such as the delay before a repetition.
+  ///
+  /// Called after ``HTTPClient/cancelAll()`` has cancelled the running requests, on any thread; it must not block. Does
+  /// nothing by default.
+  func cancelWaits()
+}
+
+extension ClientWork {
+  public func cancelWaits() {}
 }
 
 extension HTTPClient {

@@ -150,11 +150,17 @@ public actor HTTPClient {
 
   // MARK: In flight
 
-  /// Cancels all requests: awaited, managed and scoped.
+  /// Cancels all requests, awaited, managed and scoped, and ``preconnect(to:count:)``.
+  ///
+  /// Afterwards, attached work ends its waits (``ClientWork/cancelWaits()``).
   ///
   /// - Returns: The number of cancelled requests.
   @discardableResult
-  public nonisolated func cancelAll() -> Int { core.cancel() }
+  public nonisolated func cancelAll() -> Int {
+    let count = core.cancel()
+    for work in core.work { work.cancelWaits() }
+    return count
+  }
 
   /// Cancels the requests for which a closure returns `true`.
   ///

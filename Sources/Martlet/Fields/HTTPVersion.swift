@@ -14,4 +14,6 @@ public struct HTTPVersion: Sendable, Hashable, CustomStringConvertible {
   public static let http1_1 = HTTPVersion("1.1")
   /// HTTP/2 (RFC 9113).
   public static let http2 = HTTPVersion("2")
+  /// HTTP/3 (RFC 9114).
+  public static let http3 = HTTPVersion("3")
 }

@@ -30,11 +30,23 @@ struct OriginFields: Sendable {
     bound = HTTPHeaders(defaults.filter { !isCommon($0.name) })
   }
 
+  /// Whether the subprotocols of a WebSocket may leave their origin.
+  private var allowsSubprotocols = false
+
+  /// The rules for servers that the program lists: default fields and subprotocols do not stay at their origin.
+  var forListedServers: OriginFields {
+    var copy = self
+    copy.bound = [:]
+    copy.allowsSubprotocols = true
+    return copy
+  }
+
   /// Whether the value of a field separates users: one that is masked by its name.
   func isSecret(_ name: String) -> Bool { redaction.isSecret(field: name) }
 
   /// Whether a field of a request stays at its origin.
   func isBound(_ field: HTTPHeaders.Field) -> Bool {
+    if allowsSubprotocols, field.isNamed("Sec-WebSocket-Protocol") { return false }
     if Self.credentials.contains(where: field.isNamed) { return true }
     if allowed.contains(FieldSyntax.lowercased(field.name)) { return false }
     return isSecret(field.name) || bound.contains(field)

@@ -1,4 +1,4 @@
-import MartletBase
+package import MartletBase
 
 #if os(Linux)
   import CMartletShim
@@ -6,10 +6,10 @@ import MartletBase
   import CryptoKit
 #endif
 
-/// SHA-256 of a file, by the system's library if there is one.
+/// SHA-256 of a file or a body, by the system's library if there is one.
 ///
 /// The library is many times faster than our own implementation.
-final class SHA256Stream {
+package final class SHA256Stream {
   private var own = SHA2.Running256()
   #if os(Linux)
     private let library = martlet_sha256_new()
@@ -19,7 +19,9 @@ final class SHA256Stream {
     private var library = SHA256()
   #endif
 
-  func update(_ bytes: Data) {
+  package init() {}
+
+  package func update(_ bytes: Data) {
     #if os(Linux)
       guard let library else { return own.update(bytes) }
       bytes.withUnsafeBytes { _ = martlet_sha256_update(library, $0.baseAddress, $0.count) }
@@ -31,7 +33,7 @@ final class SHA256Stream {
   }
 
   /// The digest in hexadecimal digits; must be the last call.
-  func digits() -> String {
+  package func digits() -> String {
     #if os(Linux)
       guard let library else { return own.value().hexadecimal }
       var octets = [UInt8](repeating: 0, count: 32)

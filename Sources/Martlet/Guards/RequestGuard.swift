@@ -51,7 +51,7 @@ public struct RequestGuard: Sendable {
   /// that later resolves to another address (DNS rebinding) does not pass. If a name has several addresses, the refused
   /// ones are skipped.
   ///
-  /// Requires the engine on Linux. Elsewhere, and with a custom transport, requests throw
+  /// Requires the engine on Linux, because URLSession reports an address only after it has connected. Elsewhere, and with a custom transport, requests throw
   /// ``HTTPError/Kind/unsupported``; so do requests through a proxy, which resolves names itself. Cannot be combined
   /// with ``HTTPClient/Configuration/unixSocket``.
   ///

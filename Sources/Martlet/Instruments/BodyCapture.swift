@@ -46,7 +46,7 @@ final class BodyCapture: BodyObserver {
         sum += count
       }
       return sum
-    case .file, .stream, .gzip, .spool, .json, .invalid: return nil
+    case .file, .stream, .compressed, .spool, .json, .invalid: return nil
     }
   }
 
@@ -72,16 +72,28 @@ final class BodyCapture: BodyObserver {
 extension InstrumentEvent {
   /// The number of body bytes in the event.
   var bodyBytes: Int {
-    guard case .exchangeEnded(let summary, _) = kind else { return 0 }
-    return (summary.sentBody?.data.count ?? 0) + (summary.receivedBody?.data.count ?? 0)
+    switch kind {
+    case .exchangeEnded(let summary, _):
+      (summary.sentBody?.data.count ?? 0) + (summary.receivedBody?.data.count ?? 0)
+    case .message(let message, _): message.body.data.count
+    default: 0
+    }
   }
 
   var withoutBodies: InstrumentEvent {
-    guard case .exchangeEnded(let summary, let exchange) = kind else { return self }
-    let bare = Summary(
-      sentBytes: summary.sentBytes, receivedBytes: summary.receivedBytes, phase: summary.phase,
-      failure: summary.failure, duration: summary.duration, sentBody: nil, receivedBody: nil)
-    return InstrumentEvent(
-      shown: shown, time: time, kind: .exchangeEnded(bare, exchange: exchange), droppedCount: droppedCount)
+    let bare: Kind
+    switch kind {
+    case .exchangeEnded(let summary, let exchange):
+      let ending = Summary(
+        sentBytes: summary.sentBytes, receivedBytes: summary.receivedBytes, phase: summary.phase,
+        failure: summary.failure, duration: summary.duration, sentBody: nil, receivedBody: nil,
+        httpVersion: summary.httpVersion, connection: summary.connection, timing: summary.timing)
+      bare = .exchangeEnded(ending, exchange: exchange)
+    case .message(let message, let exchange):
+      let body = Body(data: Data(), isWhole: false, count: message.body.count)
+      bare = .message(Message(direction: message.direction, kind: message.kind, body: body), exchange: exchange)
+    default: return self
+    }
+    return InstrumentEvent(shown: shown, time: time, kind: bare, droppedCount: droppedCount)
   }
 }

@@ -42,8 +42,9 @@ public protocol Instrument: Sendable {
   /// - Returns: The fields; none by default.
   func fields(for exchange: InstrumentEvent.Exchange) -> HTTPHeaders
 
-  /// The number of bytes at the beginning of each body that ``InstrumentEvent/Summary`` contains.
+  /// The number of bytes at the beginning of each body and message that events contain.
   ///
+  /// ``InstrumentEvent/Summary`` contains bodies, and ``InstrumentEvent/Message`` the messages of upgraded connections.
   /// The default is 0. The value is read once, when the client is created or changed. Each exchange in progress keeps
   /// up to twice this number in memory, and so does each event that waits for delivery.
   var maximumBodyBytes: Int { get }

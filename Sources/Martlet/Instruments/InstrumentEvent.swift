@@ -74,6 +74,44 @@ public struct InstrumentEvent: Sendable {
     public let count: Int64
   }
 
+  /// A message on a connection that has changed to another protocol, such as a WebSocket's.
+  public struct Message: Sendable {
+    /// The direction of a message.
+    @frozen public enum Direction: Sendable, Hashable {
+      /// From the client to the server.
+      case sent
+      /// From the server to the client.
+      case received
+    }
+
+    /// The kind of a message.
+    @nonexhaustive public enum Kind: Sendable, Hashable {
+      /// UTF-8 text.
+      case text
+      /// Bytes.
+      case binary
+      /// The close frame of a WebSocket: a code in two bytes and a reason, or nothing (RFC 6455 §5.5.1).
+      case close
+    }
+
+    /// The direction.
+    public let direction: Direction
+    /// The kind.
+    public let kind: Kind
+    /// The content, as for a body; without ``Instrument/maximumBodyBytes``, only its size.
+    public let body: Body
+
+    /// Creates a message with its whole content.
+    package init(_ direction: Direction, _ kind: Kind, _ data: Data) {
+      let body = Body(data: data, isWhole: true, count: Int64(data.count))
+      self.init(direction: direction, kind: kind, body: body)
+    }
+
+    init(direction: Direction, kind: Kind, body: Body) {
+      (self.direction, self.kind, self.body) = (direction, kind, body)
+    }
+  }
+
   /// The end of an exchange.
   public struct Summary: Sendable {
     /// The bytes of the request body that were sent.
@@ -92,8 +130,16 @@ public struct InstrumentEvent: Sendable {
     public let sentBody: Body?
     /// The body of the response as the program reads it.
     ///
-    /// It is `nil` without a response.
+    /// It is `nil` without a response, and on a connection that has changed to another protocol.
     public let receivedBody: Body?
+    /// The version of HTTP, if the transport reports it only at the end; `nil` if ``Head/httpVersion`` has it.
+    ///
+    /// On Apple platforms, the system's loader reports the version, the connection and the times at the end.
+    public let httpVersion: HTTPVersion?
+    /// The connection, if the transport reports it only at the end.
+    public let connection: HTTPResponse.Connection?
+    /// The durations of the phases, if the transport reports them only at the end.
+    public let timing: HTTPResponse.Timing?
   }
 
   /// The kind of an event.
@@ -106,8 +152,15 @@ public struct InstrumentEvent: Sendable {
     indirect case exchangeBegan(Exchange)
     /// An exchange entered a phase.
     case phase(HTTPError.Phase, exchange: Int)
+    /// An informational response arrived before the head, such as 103 (Early Hints); redact its fields before showing
+    /// them.
+    ///
+    /// Only the Linux engine reports them, except 100 and 101: up to 64 for each exchange, with at most 16 KiB of fields.
+    indirect case informational(HTTPResponse.Informational, exchange: Int)
     /// The head of a response arrived.
     indirect case head(Head, exchange: Int)
+    /// A message was sent or received on an upgraded connection, whose protocol reports messages.
+    indirect case message(Message, exchange: Int)
     /// A decision was made.
     indirect case decision(Explanation.Entry)
     /// The body of an exchange ended or was released, or the exchange failed.
@@ -138,28 +191,24 @@ extension InstrumentEvent {
   /// | the beginning and the end of a call | `http.request.method`, `url.full` (redacted), `server.address`, `server.port` |
   /// | an exchange | the same for the exchange; `http.request.resend_count` if it is not the first one |
   /// | a head | `http.response.status_code`, `network.protocol.name`, `network.protocol.version`, `network.peer.address`, `network.peer.port`; `error.type` for a status of 400 or more |
-  /// | the end of an exchange | `error.type` if it failed: the kind of the error |
+  /// | the end of an exchange | `error.type` if it failed: the kind of the error; the version and the peer, if they are only known then |
   /// | the end of a call | also `http.response.status_code`; `error.type` if it failed: the kind of the error, or the status |
   ///
   /// An unusual method is `_OTHER`, with the `http.request.method_original`.
   public var attributes: [String: JSONValue] {
     var attributes: [String: JSONValue] = [:]
     switch kind {
-    case .attempt, .phase, .decision: break
+    case .attempt, .phase, .informational, .message, .decision: break
     case .began: attributes.describe(call.request, call.redactedURL)
     case .exchangeBegan(let exchange):
       attributes.describe(exchange.request, exchange.redactedURL)
       if exchange.number > 1 { attributes["http.request.resend_count"] = .integer(exchange.number - 1) }
     case .head(let head, _):
       attributes.describe(head.status)
-      if let version = head.httpVersion {
-        attributes["network.protocol.name"] = "http"
-        attributes["network.protocol.version"] = .string(version.description)
-      }
-      if let address = head.connection?.remoteAddress { attributes["network.peer.address"] = .string(address) }
-      if let port = head.connection?.remotePort { attributes["network.peer.port"] = .integer(port) }
+      attributes.describe(head.httpVersion, head.connection)
     case .exchangeEnded(let summary, _):
       if let failure = summary.failure { attributes["error.type"] = .string(failure.description) }
+      attributes.describe(summary.httpVersion, summary.connection)
     case .ended(let end, _):
       attributes.describe(call.request, call.redactedURL)
       attributes.describe(end)
@@ -174,6 +223,15 @@ private let usualMethods: Set<HTTPMethod> = [
 ]
 
 extension [String: JSONValue] {
+  fileprivate mutating func describe(_ version: HTTPVersion?, _ connection: HTTPResponse.Connection?) {
+    if let version {
+      self["network.protocol.name"] = "http"
+      self["network.protocol.version"] = .string(version.description)
+    }
+    if let address = connection?.remoteAddress { self["network.peer.address"] = .string(address) }
+    if let port = connection?.remotePort { self["network.peer.port"] = .integer(port) }
+  }
+
   fileprivate mutating func describe(_ request: HTTPRequest, _ redactedURL: String) {
     let isUsual = usualMethods.contains(request.method)
     self["http.request.method"] = .string(isUsual ? request.method.rawValue : "_OTHER")

@@ -51,6 +51,8 @@ struct JSONParser {
   private let bytes: [UInt8]
   private let isLenient: Bool
   private let maximumDepth: Int
+  /// Whether numbers keep their digits.
+  private var keepsDigits = false
   private var index = 0
   private var depth = 0
 
@@ -60,15 +62,26 @@ struct JSONParser {
     try tree(of: data, isLenient: isLenient)
   }
 
+  /// Parses a text whose numbers become ``JSONValue/digits(_:)``, so none is rounded.
+  static func valueWithDigits(of data: Data) throws(Problem) -> JSONValue {
+    var parser = JSONParser(bytes: Array(data), isLenient: false, maximumDepth: maximumDepth)
+    parser.keepsDigits = true
+    return try parser.whole()
+  }
+
   /// Parses a text into a tree of any type.
   static func tree<Tree: JSONTree>(
     of data: Data, isLenient: Bool = false, maximumDepth: Int = Self.maximumDepth
   ) throws(Problem) -> Tree {
     var parser = JSONParser(bytes: Array(data), isLenient: isLenient, maximumDepth: maximumDepth)
     if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
-    let value: Tree = try parser.value()
-    parser.skipBlanks()
-    guard parser.index == parser.bytes.count else { throw parser.problem("unexpected data after the value") }
+    return try parser.whole()
+  }
+
+  private mutating func whole<Tree: JSONTree>() throws(Problem) -> Tree {
+    let value: Tree = try value()
+    skipBlanks()
+    guard index == bytes.count else { throw problem("unexpected data after the value") }
     return value
   }
 
@@ -171,6 +184,7 @@ struct JSONParser {
       try digits()
     }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)
+    if keepsDigits { return .digits(text) }
     // Rounding would alter an integer, and nothing else holds a number beyond Double.
     if isInteger { return Int(text).map { .integer($0) } ?? .digits(text) }
     guard let value = Double(text), value.isFinite else { return .digits(text) }

@@ -22,6 +22,8 @@ enum CallEvent: Sendable {
   case responded(AuthenticationScheme, realm: String?, Explanation.Party)
   /// An exchange entered a phase.
   case phase(HTTPError.Phase, exchange: Int)
+  /// An interim response arrived, except 100.
+  case informational(HTTPResponse.Informational, exchange: Int)
   /// The head of a response arrived.
   case head(StreamedResponse, exchange: Int)
   /// A response could not be stored, with the reason.

@@ -6,6 +6,10 @@
   case waiting(WaitReason)
   /// An attempt began.
   case attempt(number: Int, hop: Int)
+  /// An informational response has arrived before the response, such as 103 (Early Hints).
+  ///
+  /// Only the Linux engine reports them, except 100 and 101: up to 64 for each exchange, with at most 16 KiB of fields.
+  case informational(HTTPResponse.Informational)
   /// The head of a response has arrived.
   case head(HTTPStatus)
   /// A challenge is answered, with its scheme and realm.
@@ -33,6 +37,10 @@ extension RequestEvent {
     case queue
     /// Waits for a connection: the limit of the client or of the host is reached.
     case connectionSlot
+    /// Waits for a network, on Apple platforms: a ``URLSessionTransport`` has set `waitsForConnectivity`.
+    ///
+    /// Only the total limit applies, until the request or the response progresses.
+    case connectivity
     /// Waits for a load limit: ``ConcurrencyPolicy``, ``RateLimit``, or a pause that the server requested.
     case turn
     /// Waits for the next period of the ``DataBudget``.

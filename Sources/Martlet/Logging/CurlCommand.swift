@@ -100,7 +100,7 @@ struct CurlCommand {
         return (nil, words + ["--data-raw", try ShellText.word(text)])
       }
       return (ShellText.printf(bytes), piped)
-    case .data, .stream, .pieces, .gzip, .spool, .json, .invalid: return (nil, piped)
+    case .data, .stream, .pieces, .compressed, .spool, .json, .invalid: return (nil, piped)
     }
   }
 }

@@ -14,7 +14,7 @@ enum SecretNames {
   private static let items = Set(
     [
       "auth", "key", "sig", "pass", "pwd", "pw", "pin", "code", "otp", "totp", "sid", "hmac", "ticket", "samlresponse",
-      "samlrequest", "oauthverifier", "codeverifier",
+      "samlrequest", "oauthverifier", "codeverifier", "devicecode", "usercode",
     ].map { Array($0.utf8) })
 
   /// A CORS field that only mentions credentials.

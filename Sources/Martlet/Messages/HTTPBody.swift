@@ -12,8 +12,8 @@ public struct HTTPBody: Sendable, Hashable {
     case stream(BodySource)
     /// Several contents, in turn.
     case pieces([Content])
-    /// The gzip-compressed form of another content.
-    indirect case gzip(Content)
+    /// The compressed form of another content.
+    indirect case compressed(Content, Compression)
     /// A content that is read into a file before it is sent.
     case spool(BodySpool)
     /// A value that the sending client encodes.
@@ -22,8 +22,8 @@ public struct HTTPBody: Sendable, Hashable {
   }
 
   package var content: Content
-  /// Whether the body is gzipped, which `Content-Encoding` must announce.
-  var isGzipped = false
+  /// The coding of the compressed content, which `Content-Encoding` must announce.
+  var compression: Compression?
   package var trailers: TrailerSource?
 
   /// The media type sent as `Content-Type`, unless the request has that header already.
@@ -111,7 +111,7 @@ public struct HTTPBody: Sendable, Hashable {
 
   /// The number of bytes, or `nil` if it is not known yet.
   ///
-  /// For a file, this is its current size; for a stream, its declared length. The length of a ``gzipped()`` body, or of
+  /// For a file, this is its current size; for a stream, its declared length. The length of a ``compressed(_:)`` body, or of
   /// a value that the client encodes, is unknown until it is encoded.
   public var length: Int64? { content.length }
 
@@ -154,12 +154,12 @@ enum EncodingProblem {
   /// Describes an encoding error on one line.
   ///
   /// The line contains the coding path, but not the value, which may be a secret.
-  static func describe(_ error: any Error) -> String {
+  static func describe(_ error: any Error, numbers: String = "JSON has no such number (RFC 8259 §6)") -> String {
     guard case EncodingError.invalidValue(let value, let context)? = error as? EncodingError else {
       return InvalidInput.printable(String(describing: type(of: error)))
     }
     let isNumber = (value as? any BinaryFloatingPoint)?.isFinite ?? true
-    var reason = isNumber ? "" : ", which is NaN or infinite: JSON has no such number (RFC 8259 §6)"
+    var reason = isNumber ? "" : ", which is NaN or infinite: \(numbers)"
     if case .digits? = value as? JSONValue { reason = ", which is a number of more than 38 digits or with an exponent" }
     return "a value of type \(type(of: value)) at \(DecodingProblem.place(context.codingPath))\(reason)"
   }

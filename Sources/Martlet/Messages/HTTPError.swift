@@ -103,6 +103,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   var wasRefusedUnread: Bool { mayBeStaleConnection && !mayHaveReachedServer }
   /// The error code HTTP_1_1_REQUIRED (RFC 9113 §7).
   static let http11Required: UInt32 = 13
+  /// The error code ENHANCE_YOUR_CALM (RFC 9113 §7).
+  static let enhanceYourCalm: UInt32 = 11
   /// Whether the server requires HTTP/1.1 and has not processed the request.
   var wantsHTTP11: Bool { http2ErrorCode == HTTPError.http11Required && !mayHaveReachedServer }
 

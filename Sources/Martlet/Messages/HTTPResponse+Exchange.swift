@@ -29,6 +29,8 @@ extension HTTPResponse {
     public var outcome: Outcome
     /// The time from its start to its end.
     public var duration: Duration
+    /// The scheme, host and port of the cluster's server, such as `https://a.test:443`; `nil` without a cluster.
+    public var server: String?
     /// The delay before the next attempt, or `nil` if this was the last one.
     public var delay: Duration?
     /// Why the next attempt was not made, although the ``RetryPolicy`` requested it; otherwise `nil`.
@@ -49,6 +51,24 @@ extension HTTPResponse {
 
       /// A one-line description, with a remedy if there is one.
       public var description: String { wording.text }
+    }
+  }
+
+  /// A response before the final one, such as 103 (RFC 9110 §15.2).
+  public struct Informational: Sendable, Hashable {
+    /// The status, below 200.
+    public let status: HTTPStatus
+    /// The header fields, such as `Link` of a 103 (RFC 8297); their description is masked.
+    public let headers: HTTPHeaders
+
+    /// Creates an informational response, for tests.
+    ///
+    /// - Parameters:
+    ///   - status: The status.
+    ///   - headers: The header fields.
+    public init(status: HTTPStatus, headers: HTTPHeaders) {
+      self.status = status
+      self.headers = headers
     }
   }
 

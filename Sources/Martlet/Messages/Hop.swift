@@ -7,6 +7,7 @@ import MartletBase
 /// | the program's request | `RequestGate.admit` |
 /// | a request that middleware or a redirect closure passes on | `RequestGate.replaced` |
 /// | a redirect | `Redirection.step` |
+/// | a server of a cluster | `Cluster.place` |
 /// | HSTS | `ClientSettings.upgraded` |
 ///
 /// Stages change header fields, and never the URL.

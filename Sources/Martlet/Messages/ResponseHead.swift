@@ -23,10 +23,23 @@ struct ResponseHead: Sendable {
   var attempts: [HTTPResponse.Attempt] = []
   var explanation = Explanation()
   var timing = HTTPResponse.Timing()
+  /// The facts that are only known at the end of the body, if the transport reports any.
+  var measurement: LateMeasurement?
   /// The sending side of an upgraded connection; `nil` for other responses.
   var upgradeWriter: (any UpgradeWriter)?
   /// The request as it was sent.
   var request: HTTPRequest
+}
+
+extension ResponseHead {
+  /// Adds the facts that are known at the end of the body.
+  mutating func complete() {
+    guard let late = measurement?.value else { return }
+    measurement = nil
+    httpVersion = httpVersion ?? late.httpVersion
+    connection = connection ?? late.connection
+    timing.add(late.timing)
+  }
 }
 
 enum ResponseTrailers: Sendable {

@@ -79,14 +79,18 @@ public struct StreamedResponse: Sendable {
   }
 
   /// The HTTP version, such as ``HTTPVersion/http2``, or `nil` if the transport does not report it.
+  ///
+  /// On Apple platforms, the system's loader reports it at the end of the body.
   public var httpVersion: HTTPVersion? {
-    get { head.value.httpVersion }
+    get { head.value.httpVersion ?? head.value.measurement?.value?.httpVersion }
     _modify { yield &head.value.httpVersion }
   }
 
   /// The connection of the response, or `nil` if the transport does not report it.
+  ///
+  /// On Apple platforms, the system's loader reports it at the end of the body.
   public var connection: HTTPResponse.Connection? {
-    get { head.value.connection }
+    get { head.value.connection ?? head.value.measurement?.value?.connection }
     _modify { yield &head.value.connection }
   }
 
@@ -162,7 +166,11 @@ public struct StreamedResponse: Sendable {
   /// A safe filename for the body, as suggested by the server; see ``HTTPResponse/suggestedFilename``.
   public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: request.absoluteURL) }
 
-  var upgradeWriter: (any UpgradeWriter)? { head.value.upgradeWriter }
+  /// The sending side of an upgraded connection; `nil` for other responses.
+  package var upgradeWriter: (any UpgradeWriter)? {
+    get { head.value.upgradeWriter }
+    _modify { yield &head.value.upgradeWriter }
+  }
 
   /// Truncates the body to its first `limit` bytes, and does not read the rest.
   mutating func truncateBody(upTo limit: Int) async throws {
@@ -182,9 +190,17 @@ public struct StreamedResponse: Sendable {
     request.method == .head || [204, 304].contains(status.rawValue) || headers["Content-Length"] == "0"
   }
 
+  /// The facts that are only known at the end of the body, if the transport reports any.
+  var measurement: LateMeasurement? {
+    get { head.value.measurement }
+    _modify { yield &head.value.measurement }
+  }
+
   /// Combines the head with a body that was read.
   func whole(_ data: Data, asked: HTTPRequest, coders: JSONCoders?) -> HTTPResponse {
-    HTTPResponse(head, data, asked: asked, coders)
+    var head = head
+    if head.value.measurement != nil { head.value.complete() }
+    return HTTPResponse(head, data, asked: asked, coders)
   }
 }
 

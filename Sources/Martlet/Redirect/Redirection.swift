@@ -32,11 +32,17 @@ enum Redirection {
     isRedirect(status) ? headers[wires: "Location"].first { !$0.isEmpty } : nil
   }
 
+  /// Whether the target of a redirect contains a host; a relative one refers to the service.
+  static func namesHost(_ status: HTTPStatus, _ headers: HTTPHeaders) -> Bool {
+    location(status, headers).map { URLParts(WireText.octets($0)[...]).authority != nil } ?? false
+  }
+
   /// The next step after the response to `hop`.
   ///
-  /// `fields` decides which fields another origin receives, and `upgrade` changes URLs of HSTS hosts to https.
+  /// `fields` decides which fields another origin receives, and `upgrade` changes URLs of HSTS hosts to https. If the
+  /// request changes the protocol, `ws` and `wss` URLs are followed as `http` and `https`.
   static func step(
-    status: HTTPStatus, headers: HTTPHeaders, _ hop: Hop, policy: RedirectPolicy,
+    status: HTTPStatus, headers: HTTPHeaders, _ hop: Hop, policy: RedirectPolicy, changesProtocol: Bool = false,
     fields: OriginFields = OriginFields(), upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
   ) -> Step {
     guard policy.isFollowing else { return .none(.off) }
@@ -46,8 +52,9 @@ enum Redirection {
     let current = hop.url
     let next: AbsoluteURL
     do {
+      let target = changesProtocol ? RequestTarget.withHTTPScheme(location) : location
       // Parse the URL again without userinfo: a server must not choose the credentials of a request.
-      next = upgrade(try AbsoluteURL.parse(try current.resolving(octets: WireText.octets(location)).string))
+      next = upgrade(try AbsoluteURL.parse(try current.resolving(octets: WireText.octets(target)).string))
     } catch {
       return .refused(.invalidLocation(error.message))
     }

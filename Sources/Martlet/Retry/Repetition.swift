@@ -33,6 +33,9 @@ struct Repetition {
     return true
   }
 
+  /// Records a repetition at another server, because the last one could not be reached.
+  mutating func moved() { uncounted += 1 }
+
   /// The number of an attempt, as the policy counts it.
   ///
   /// If a connection fails after a 401 or 407, the attempt counts as the first one. This applies once, and only to

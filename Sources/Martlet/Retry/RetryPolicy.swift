@@ -42,6 +42,8 @@ public struct RetryPolicy: Sendable {
   let rule: Rule
 
   /// The maximum number of attempts, including the first; redirects start a new count.
+  ///
+  /// Repetitions at another server of a ``Cluster``, because one could not be reached, do not count.
   public let maximumAttempts: Int
 
   /// The maximum `Retry-After` to wait for; 60 seconds by default.
@@ -58,7 +60,7 @@ public struct RetryPolicy: Sendable {
   /// this policy also repeats a request that an HTTP/2 server reports as not processed (RFC 9113 §8.7), whatever its
   /// method: up to ten times, or up to three times if the server ended the connection with an error. After
   /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:initialDelay:maximumDelay:)`` repeats then,
-  /// after its delay.
+  /// after its delay. With a ``Cluster``, a request whose connection could not be opened is repeated at another server.
   public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
 
   /// Retries after a timeout, without a delay.
@@ -123,13 +125,18 @@ public struct RetryPolicy: Sendable {
 
   /// Decides whether to make another attempt after this one, and when.
   ///
-  /// `now` is for the date form of `Retry-After`; `random` is a number from 0 up to 1.
+  /// `hasOtherServer` says whether the failure concerns one server of a cluster, and another one is left. `now` is for
+  /// the date form of `Retry-After`; `random` is a number from 0 up to 1.
   func decision(
-    after attempt: Int, of request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, now: Date, random: Double
+    after attempt: Int, of request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, hasOtherServer: Bool = false,
+    now: Date, random: Double
   ) -> Decision {
     guard outcome.isFailure else { return .ended(Self.outcome) }
     guard attempt < maximumAttempts else { return .ended(exhausted) }
-    let proposal = proposal(after: attempt, outcome: outcome, now: now, random: random)
+    var proposal = proposal(after: attempt, outcome: outcome, now: now, random: random)
+    if hasOtherServer, outcome.error != nil, case .backoff = rule, case .repeated = proposal {
+      proposal = .repeated(after: .zero, .otherServer)
+    }
     guard case .repeated = proposal else { return proposal }
     guard request.isUsable else { return .refused(.bodyNotReplayable) }
     guard isIdempotent || outcome.error?.mayHaveReachedServer == false else {

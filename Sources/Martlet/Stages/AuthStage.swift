@@ -207,9 +207,11 @@ extension Call {
     if let credential, settings.upgraded(credential.origin) == origin, isFirst || !hasLeft(origin) {
       return core.callSessions.session(for: credential)
     }
-    let base = (try? settings.baseOrigin.get()) ?? nil
-    return settings.configuration.authenticators.session(for: origin, base: base.map { settings.upgraded($0) })
+    return settings.configuration.authenticators.session(for: origin, base: baseOrigin)
   }
+
+  /// The origin of the base URL, as requests are sent to it; `nil` without a valid one.
+  var baseOrigin: Origin? { ((try? settings.baseOrigin.get()) ?? nil).map { settings.upgraded($0) } }
 
   /// Whether a redirect of the call has left the origin.
   private func hasLeft(_ origin: Origin) -> Bool {

@@ -8,10 +8,26 @@ struct CacheStage: Stage {
 
   func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     guard hop.method == .get || hop.method == .head, hop.body == nil else {
-      return try await change(hop, context, next)
+      return try await hop.method == .query ? query(hop, context, next) : change(hop, context, next)
     }
     guard !context.call.options.cache.isSuperset(of: .off) else { return try await next(hop, context) }
     return try await CacheTransaction(cache: cache, hop: hop, context: context, next: next).run()
+  }
+
+  /// Serves a `QUERY`, whose content is part of the key (RFC 10008 §2.7).
+  private func query(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let policy = context.call.options.cache
+    guard !policy.isSuperset(of: .off) else { return try await next(hop, context) }
+    // A range would select a part of the result, which the cache cannot combine with others.
+    let isCached = !cache.isOff && !hop.headers.contains("Range")
+    if isCached, let content = CacheContent(hop.body, hop.headers) {
+      return try await CacheTransaction(cache: cache, hop: hop, context: context, next: next, content: content).run()
+    }
+    guard policy.contains(.onlyCached) || CacheControl(hop.headers).has("only-if-cached") else {
+      return try await next(hop, context)
+    }
+    context.call.explain(.cache(.fail(.notStored), nil))
+    return try CacheTransaction(cache: cache, hop: hop, context: context, next: next).refusal(.notStored)
   }
 
   /// Sends an unsafe request, and invalidates the stored responses that it affects (RFC 9111 §4.4).

@@ -2,6 +2,8 @@ import MartletBase
 
 extension CacheTransaction {
   /// Revalidates the response with a separate, visible request that no caller awaits.
+  ///
+  /// It is sent to the same server of a cluster, because the response is stored under its URL.
   func refresh() {
     let (key, cache, call) = (RequestCoalescer.Key(query), cache, context.call)
     guard cache.refreshing.withLock({ $0.insert(key).inserted }) else { return }
@@ -12,13 +14,21 @@ extension CacheTransaction {
     // The credential may come from the URL.
     options.credential = options.credential ?? call.credential?.credential
     if call.timeouts.total == nil { options = options.timeout(.seconds(120)) }
-    _ = Deadline.$current.withValue(nil) {
-      call.core.start(
-        call.request, options: options, endpoint: call.endpoint, decode: { $0 },
-        finish: { result in
-          cache.refreshing.withLock { _ = $0.remove(key) }
-          return result
-        })
+    Deadline.$current.withValue(nil) {
+      let core = call.core
+      do {
+        let renewal = try core.begin(
+          call.request, options: options, endpoint: call.endpoint, server: context.server?.choice.index,
+          isManaged: true)
+        core.run(
+          renewal, Promise<HTTPResponse>(),
+          { result in
+            cache.refreshing.withLock { _ = $0.remove(key) }
+            return result
+          }, { try await core.response(of: $0) })
+      } catch {
+        cache.refreshing.withLock { _ = $0.remove(key) }
+      }
     }
   }
 }

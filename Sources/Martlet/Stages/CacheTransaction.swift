@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A cache transaction for one `GET` or `HEAD`.
+/// A cache transaction for one `GET`, `HEAD` or `QUERY`.
 final class CacheTransaction: Sendable {
   let cache: ResponseCache
   let hop: Hop
@@ -8,14 +8,14 @@ final class CacheTransaction: Sendable {
   let next: Next
   let query: CacheQuery
 
-  init(cache: ResponseCache, hop: Hop, context: RequestContext, next: Next) {
+  init(cache: ResponseCache, hop: Hop, context: RequestContext, next: Next, content: CacheContent? = nil) {
     self.cache = cache
     self.hop = hop
     self.context = context
     self.next = next
     query = CacheQuery(
       url: hop.url.requestString, headers: hop.headers, identity: context.cacheIdentity(hop.headers, cache),
-      partition: context.cachePartition(hop.headers))
+      partition: context.cachePartition(hop.headers), content: content)
   }
 
   var request: HTTPRequest { hop.request }
@@ -104,7 +104,7 @@ final class CacheTransaction: Sendable {
   }
 
   /// Fails without a request: with an error for the policy, with a 504 for the request's field.
-  @inline(never) private func refusal(_ reason: CacheDecision.Reason) throws -> StreamedResponse {
+  @inline(never) func refusal(_ reason: CacheDecision.Reason) throws -> StreamedResponse {
     guard !policy.contains(.onlyCached) else { throw HTTPError(.notCached, reason.statement, request: request) }
     // RFC 9111 §5.2.1.7
     var head = ResponseHead(status: .gatewayTimeout, headers: [:], request: request)
@@ -133,7 +133,7 @@ final class CacheTransaction: Sendable {
       head.headers.remove("Content-Length")
       return StreamedResponse(head, ResponseBody())
     }
-    guard request.method == .get else { return StreamedResponse(head, ResponseBody()) }
+    guard request.method != .head else { return StreamedResponse(head, ResponseBody()) }
     var bytes: ClosedRange<Int64>?
     if entry.status == 206 || entry.status == 200, request.headers.contains("Range"),
       let range = ByteRange(request.headers[all: "Range"]), let wanted = entry.bytes(for: range)

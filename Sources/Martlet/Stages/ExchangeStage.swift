@@ -67,7 +67,9 @@ struct ExchangeStage: Stage {
     _ header: Deadline.Header, _ hop: inout Hop, _ context: RequestContext
   ) throws {
     let call = context.call
-    guard let end = call.end, !hop.headers.contains(header.name), header.applies(to: hop.origin) else { return }
+    guard let end = call.end, !hop.headers.contains(header.name),
+      header.applies(to: hop.origin) || header.applies(to: context.service(of: hop.url))
+    else { return }
     let remaining = (end - call.core.timeline.now()).adding(.zero - header.margin.bounded)
     guard remaining > .zero else {
       var error = call.endError
@@ -95,29 +97,21 @@ struct ExchangeStage: Stage {
     lifetime.call.report(.head(response, exchange: control.number))
     if lifetime.call.explains { explain(response, lifetime.call) }
     if response.upgradeWriter != nil { lifetime.upgraded() }
+    let capture = response.upgradeWriter == nil ? control.capture : nil
     control.enter(.receiving, at: now)
     if lifetime.call.settings.configuration.dataLedger != nil {
       lifetime.call.count(response.headers.wireBytes(line: 15))
     }
-    if let capture = control.capture { response.body = capture.receiving(response.body) }
+    if let capture { response.body = capture.receiving(response.body) }
     // The exchange stays alive until its body ends.
     response.body = response.body.keeping(lifetime)
   }
 
   private func explain(_ response: StreamedResponse, _ call: Call) {
-    if let connection = response.connection {
-      let address = connection.remoteAddress.map { address in
-        let host = address.contains(":") ? "[\(address)]" : address
-        return connection.remotePort.map { "\(host):\($0)" } ?? host
-      }
-      let place = address.map { " to \($0)" } ?? ""
-      let version = response.httpVersion.map { " (HTTP/\($0))" } ?? ""
-      call.report(
-        .decided(
-          connection.isReused
-            ? .init("connection.reused", "the open connection\(place) was used\(version)")
-            : .init("connection.opened", "a connection\(place) was opened\(version)")))
+    if response.upgradeWriter != nil, let name = call.upgrade?.protocolName {
+      call.decided("upgrade.accepted", "the connection has changed to the protocol \(name)", "RFC 9110 §7.8")
     }
+    if let connection = response.connection { call.report(.decided(.connection(connection, response.httpVersion))) }
     if response.wasCompressed {
       call.decided(
         "contentCoding.decoded", "the body is decoded, and Content-Encoding and Content-Length are removed",
@@ -163,11 +157,13 @@ final class ExchangeLifetime: BodyLifetime {
   private let branch: AbortBranch?
   private let token: Int
   private let pass: AdmissionPermit?
+  private let server: ServerUse.Hold?
 
   init(_ control: ExchangeControl, _ context: RequestContext, _ token: Int) {
     self.control = control
     self.token = token
     (call, branch, pass) = (context.call, context.branch, context.pass)
+    server = context.server.flatMap { ServerUse.Hold($0) }
   }
 
   deinit { end() }
@@ -176,6 +172,7 @@ final class ExchangeLifetime: BodyLifetime {
     control.end(error)
     (branch?.source ?? call.abortSource).remove(token)
     pass?.end()
+    server?.end()
   }
 
   /// Ends the part of the exchange that the client's limits count: the rest is not HTTP.

@@ -8,7 +8,7 @@ struct FallbackStage: Stage {
   let cache: ResponseCache
 
   func run(_ hop: Hop, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    guard hop.method == .get || hop.method == .head, !cache.isSurelyEmpty else {
+    guard hop.method == .get || hop.method == .head || hop.method == .query, !cache.isSurelyEmpty else {
       return try await next(hop, context)
     }
     let box = Fallback()

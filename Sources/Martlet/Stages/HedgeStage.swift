@@ -207,6 +207,7 @@ final class HedgeRace: Watched {
 
   private func hasWon(_ hedge: Hedge) {
     if let control = hedge.lane.control { call.promote(control) }
+    context.servers?.promoteHedge()
     call.decided("hedging.won", "the response of the second request is used")
     call.core.countHedge(hasWon: true)
   }

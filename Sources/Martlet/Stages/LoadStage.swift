@@ -70,10 +70,7 @@ struct LoadStage: Stage {
   }
 
   private func failed(_ error: any Error, _ pass: AdmissionPermit, _ context: RequestContext) -> any Error {
-    // An exchange that ended while it waited for the client itself says nothing about the server.
-    if let error = error as? HTTPError, error.phase != .queued,
-      error.isConnectivity || error.isTimeout || error.kind == .tls || error.kind == .protocolViolation
-    {
+    if let error = error as? HTTPError, error.concernsServer {
       let now = context.call.core.timeline.now()
       pass.respond(.failure(error, after: now - (pass.control?.networkStart ?? now)), context.call)
     } else {

@@ -35,6 +35,8 @@ enum Pipeline {
     _ settings: ClientSettings, _ features: ClientSettings.Features, hasCredential: Bool = false, _ delivery: Delivery
   ) -> [any Stage] {
     let (configuration, guards, cache) = (settings.configuration, settings.guards, settings.cache)
+    let cluster = settings.servers.map { [ClusterStage(servers: $0)] } ?? []
+    let isOneService = settings.servers?.cluster.isOneService ?? false
     // Declared with its type, because the compiler would need too long to infer it.
     let stages: [[any Stage]] = [
       // 1 your middleware, once per call
@@ -47,8 +49,10 @@ enum Pipeline {
       [RetryStage()],
       //   a truncated body is a failed attempt; the next one resumes a download (RFC 9110 §14)
       [delivery.stage],
+      //   chooses a server, whose credentials, cookies and stored responses the stages below use
+      isOneService ? [] : cluster,
       //   rejects disallowed destinations; https for HSTS hosts (RFC 6797), before anything is chosen for the URL
-      guards.map { [GuardStage(guards: $0)] } ?? [],
+      guards.map { [GuardStage(guards: $0, listens: !isOneService)] } ?? [],
       // 4 credentials; after a 401, all waiting requests share one question, and are then sent again (RFC 9110 §11.6)
       hasCredential || !configuration.authenticators.isEmpty ? [AuthStage()] : [],
       //   the same for the 407 of a proxy (RFC 9110 §11.7)
@@ -59,10 +63,15 @@ enum Pipeline {
       cache.isOff ? [] : [CacheStage(cache: cache)],
       //   sends a slow request a second time, and uses the first response
       features.isHedging ? [HedgeStage()] : [],
+      //   chooses a server of one service: the stages above use the URL of the service
+      isOneService ? cluster : [],
       // 7 your middleware, once per exchange
       configuration.exchangeMiddleware.map(MiddlewareStage.init),
-      //   rejects disallowed destinations again, after that middleware
-      configuration.exchangeMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
+      //   rejects disallowed destinations again, after that middleware or the choice of a server
+      configuration.exchangeMiddleware.isEmpty && !isOneService
+        ? [] : guards.map { [GuardStage(guards: $0, listens: isOneService)] } ?? [],
+      //   records whether the server responds
+      cluster.isEmpty ? [] : [ServerStage()],
       //   waits for the data budget, and for its turn under the load limits
       configuration.dataLedger.map { [DataStage(ledger: $0)] } ?? [],
       features.isLimited ? [LoadStage()] : [],

@@ -14,12 +14,22 @@ struct RedirectStage: Stage {
     let settings = context.call.settings
     var response = first
     var context = context
-    // A stage below has changed the URL to https for an HSTS host.
-    var hop = settings.upgraded(hop)
+    var hop = hop
     while Redirection.isRedirect(response.status) {
+      let usesCluster = settings.usesCluster(hop)
+      var server: Int?
+      // A stage below has changed the URL to https for an HSTS host.
+      hop = settings.upgraded(settings.located(hop, by: response))
       let step = Redirection.step(
         status: response.status, headers: response.headers, hop, policy: policy,
-        fields: settings.originFields, upgrade: { settings.upgraded($0) })
+        changesProtocol: context.call.upgrade != nil, fields: settings.originFields,
+        upgrade: { url in
+          var url = settings.upgraded(url)
+          guard usesCluster else { return url }
+          let isRelative = !Redirection.namesHost(response.status, response.headers)
+          (url, server) = settings.redirected(url, isRelative: isRelative)
+          return url
+        })
       switch step {
       case .none(let reason):
         context.call.explain(Self.notFollowed(response.status, reason))
@@ -36,7 +46,7 @@ struct RedirectStage: Stage {
         // The file of a body may be gone since the last hop.
         if following.body != nil { _ = try RequestGate.replaced(following.request, settings: settings) }
         record(response.status, from: hop, to: following, isReplaced ? nil : changes, context.call)
-        context.leave(hop.url)
+        context.leave(hop.url, toServer: following.url == proposed.url ? server : nil)
         hop = following
       }
       response = try await next(hop, context)
@@ -57,7 +67,8 @@ struct RedirectStage: Stage {
     switch decision {
     case .follow: return (proposed, false)
     case .stop: return nil
-    case .replace(let replacement):
+    case .replace(var replacement):
+      if context.call.upgrade != nil { replacement.target = replacement.target.withHTTPScheme }
       let settings = context.call.settings
       var replaced = settings.upgraded(try RequestGate.replaced(replacement, settings: settings))
       if hop.url.isSecure, !replaced.url.isSecure, !policy.allowsDowngrade {

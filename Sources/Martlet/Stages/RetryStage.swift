@@ -7,9 +7,13 @@ struct RetryStage: Stage {
     let call = context.call
     var context = context
     context.attempt = 1
+    if let servers = call.settings.servers, call.settings.usesCluster(hop) {
+      context.servers = ServerTrail(servers, first: context.hop == 0 ? call.server : context.namedServer)
+    }
     var repetition = Repetition()
     while true {
       let start = call.core.timeline.now()
+      context.servers?.begin(context.attempt)
       call.report(.attempt(number: context.attempt, hop: context.hop))
       var result = await Result.awaiting { try await next(hop, context) }
       guard let pause = try judge(&result, of: hop.request, context, &repetition, since: start) else {
@@ -38,14 +42,16 @@ struct RetryStage: Stage {
     // No policy decides about a success.
     if case .success(let response) = result, response.status.rawValue < 400 {
       let attempt = HTTPResponse.Attempt(
-        number: context.attempt, outcome: .status(response.status), duration: duration)
+        number: context.attempt, outcome: .status(response.status), duration: duration,
+        server: context.servers?.server.map { "\($0.origin)" })
       call.report(.attempted(attempt, nil))
       return nil
     }
     guard let outcome = outcome(of: result) else { return nil }
     var attempt = HTTPResponse.Attempt(
-      number: context.attempt, outcome: Self.summary(outcome), duration: duration)
-    let decision = decide(after: context.attempt, &repetition, request, outcome, call)
+      number: context.attempt, outcome: Self.summary(outcome), duration: duration,
+      server: context.servers?.server.map { "\($0.origin)" })
+    let decision = decide(after: context.attempt, &repetition, request, outcome, call, context.servers)
     switch decision {
     case .ended: break
     case .refused(let reason): attempt.retryRefusal = reason
@@ -72,13 +78,17 @@ struct RetryStage: Stage {
 
   private func decide(
     after attempt: Int, _ repetition: inout Repetition, _ request: HTTPRequest, _ outcome: RetryPolicy.Outcome,
-    _ call: Call
+    _ call: Call, _ servers: ServerTrail?
   ) -> RetryPolicy.Decision {
     let policy = call.options.retry
     if policy.repeatsRefusals, request.isUsable,
       repetition.mustRetry(after: outcome, isHTTP2Chosen: call.options.httpVersion != .automatic)
     {
       return .repeated(after: .zero, repetition.needsHTTP11 ? .needsHTTP11 : .unprocessed)
+    }
+    if policy.repeatsRefusals, request.isUsable, let error = outcome.error, servers?.takeMove(after: error) == true {
+      repetition.moved()
+      return .repeated(after: .zero, .otherServer)
     }
     let attempt = repetition.counted(attempt, after: outcome, policy)
     guard attempt < policy.maximumAttempts else { return .ended(policy.exhausted) }
@@ -88,7 +98,7 @@ struct RetryStage: Stage {
     let weaker = sent.isIdempotent ? request : sent
     let decision = policy.decision(
       after: attempt, of: weaker, isIdempotent: call.options.isIdempotent ?? weaker.isIdempotent, outcome: outcome,
-      now: configuration.now(), random: configuration.random())
+      hasOtherServer: servers?.hasOtherServer ?? false, now: configuration.now(), random: configuration.random())
     guard case .repeated(let pause, _) = decision else { return decision }
     // If the delay would last until the total limit, give up now: the current error says more than a timeout.
     let now = call.core.timeline.now()

@@ -1,5 +1,5 @@
 /// A set of ASCII characters with a membership test of two instructions.
-struct ASCIISet: Sendable {
+package struct ASCIISet: Sendable {
   private var low: UInt64 = 0
   private var high: UInt64 = 0
 
@@ -26,8 +26,8 @@ struct ASCIISet: Sendable {
   private static let subDelimiters = "!$&'()*+,;="
 
   /// The unreserved characters (RFC 3986 §2.3), which are never delimiters.
-  static let unreserved = ASCIISet(unreservedMembers)
-  static let unreservedAndSlash = ASCIISet(unreservedMembers + "/")
+  package static let unreserved = ASCIISet(unreservedMembers)
+  package static let unreservedAndSlash = ASCIISet(unreservedMembers + "/")
   static let path = ASCIISet(unreservedMembers + subDelimiters + ":@/")
   /// The characters allowed in a query or a fragment (RFC 3986 §3.4, §3.5).
   static let query = ASCIISet(unreservedMembers + subDelimiters + ":@/?")
@@ -49,9 +49,11 @@ struct ASCIISet: Sendable {
 /// Percent-encoding (RFC 3986 §2.1), on bytes and never on `Character`s.
 ///
 /// A `Character` may hide a delimiter: CR LF is one `Character`, and so is `/` with a combining accent.
-enum PercentEncoding {
+package enum PercentEncoding {
   /// Encodes every byte that is not in a set, `%` included.
-  static func encode(_ bytes: some Sequence<UInt8>, keeping kept: ASCIISet, spaceAsPlus: Bool = false) -> String {
+  package static func encode(
+    _ bytes: some Sequence<UInt8>, keeping kept: ASCIISet, spaceAsPlus: Bool = false
+  ) -> String {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.underestimatedCount)
     for byte in bytes {
@@ -85,7 +87,7 @@ enum PercentEncoding {
   }
 
   /// Decodes triplets; keeps a `%` that does not begin one.
-  static func decode(_ bytes: ArraySlice<UInt8>, plusAsSpace: Bool = false) -> [UInt8] {
+  package static func decode(_ bytes: ArraySlice<UInt8>, plusAsSpace: Bool = false) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = bytes.startIndex

@@ -111,6 +111,20 @@ extension AbsoluteURL {
 
   var authority: URLAuthority { URLAuthority(user: user, password: password, host: host, port: port) }
 
+  /// The URL over https: the default port becomes that of https, other ports are kept (RFC 6797 §8.3).
+  var secure: AbsoluteURL? {
+    var authority = authority
+    if authority.port == 443 { authority.port = nil }
+    return try? AbsoluteURL(scheme: "https", authority: authority, path: path, query: query, fragment: fragment)
+  }
+
+  /// The same path, query and fragment at another server, without userinfo.
+  func moved(to server: AbsoluteURL) throws(InvalidInput) -> AbsoluteURL {
+    try AbsoluteURL(
+      scheme: server.scheme, authority: URLAuthority(host: server.host, port: server.port), path: path, query: query,
+      fragment: fragment)
+  }
+
   /// Appends items to the query.
   package func adding(_ items: Query) throws(InvalidInput) -> AbsoluteURL {
     guard !items.isEmpty else { return self }

@@ -91,17 +91,19 @@ public struct RequestTarget: Sendable, Hashable {
 
   /// The target with the scheme `http` for `ws`, and `https` for `wss` (RFC 6455 §3).
   public var withHTTPScheme: RequestTarget {
-    func mapped(_ text: String) -> String {
-      for (scheme, other) in [("ws:", "http:"), ("wss:", "https:")]
-      where FieldSyntax.isSameName(text.prefix(scheme.count), scheme) {
-        return other + text.dropFirst(scheme.count)
-      }
-      return text
-    }
-    return switch storage {
-    case .text(let text): RequestTarget(text: mapped(text))
+    switch storage {
+    case .text(let text): RequestTarget(text: Self.withHTTPScheme(text))
     case .resolved, .invalid: self
     }
+  }
+
+  /// A URL with the scheme `http` for `ws`, and `https` for `wss`; other text is unchanged.
+  static func withHTTPScheme(_ text: String) -> String {
+    for (scheme, other) in [("ws:", "http:"), ("wss:", "https:")]
+    where FieldSyntax.isSameName(text.prefix(scheme.count), scheme) {
+      return other + text.dropFirst(scheme.count)
+    }
+    return text
   }
 
   /// Creates a target from a resolved URL, which costs nothing to resolve again.

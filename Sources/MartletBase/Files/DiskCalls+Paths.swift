@@ -37,6 +37,15 @@ extension DiskCalls {
   /// The facts of a path's target; symbolic links are followed.
   public static func targetFacts(_ path: String) -> DiskFacts? { DiskFacts { stat(path, $0) } }
 
+  /// Sets the time of the last change of contents, name or permissions, in microseconds since 1970.
+  public static func targetFacts(_ path: String, changeTime: inout Int64) -> DiskFacts? {
+    DiskFacts { facts in
+      let code = stat(path, facts)
+      changeTime = martlet_change_time(facts)
+      return code
+    }
+  }
+
   /// The path up to its last slash, and the rest.
   ///
   /// Compares octets, because a character before or after a slash may combine with it.

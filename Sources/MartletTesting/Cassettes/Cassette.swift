@@ -23,6 +23,11 @@ import MartletHAR
 /// A cassette cannot distinguish requests that differ only in a secret, so send them in turn. A body is recorded when
 /// it has been read to its end, and stays in memory until then.
 ///
+/// WebSockets are recorded when the server ends the connection, and stay in memory until then. A WebSocket with more than
+/// 10,000 messages, or more than 16 MiB of them, is not recorded. A replayed message of the server is sent when the
+/// client's recorded messages before it have arrived. A message of the client that differs from the recorded one fails
+/// the WebSocket with `HTTPError.Kind.unsupported`.
+///
 /// A response body of more than 64 KiB is stored in a separate file, in a folder beside the cassette. Clients may share
 /// a cassette. The cassettes of a process may record in one file, and so may processes with ``Mode/recordMissing``:
 /// each keeps the entries of the others.
@@ -60,6 +65,8 @@ public final class Cassette: Transport {
     ///
     /// With a ``TestClock`` it takes no real time.
     case recorded(any Clock<Duration>)
+
+    var clock: (any Clock<Duration>)? { if case .recorded(let clock) = self { clock } else { nil } }
   }
 
   /// The cassette of the running test.
@@ -76,6 +83,8 @@ public final class Cassette: Transport {
   private let redaction: Redaction?
   private let live: any Transport
   private let state: Locked<CassetteTape>
+  /// The replayed WebSockets.
+  let sockets = WebSocketLog()
 
   /// Creates a cassette; the file is read with the first request.
   ///

@@ -21,17 +21,20 @@ struct CassettePlayer: Transport {
     switch try cassette.next(key, redaction) {
     case .record where redaction.hidesBodies:
       throw HTTPError(.unsupported, "Redaction.strict masks whole bodies: the cassette '\(name)' could not replay them")
+    case .record where context.upgradeProtocol != nil: return try await recordSocket(sent, context)
     case .record: return try await record(sent, body, context)
     case .fault(.status(let status)): return StreamedResponse(status: status, request: sent)
     case .fault(.failure(let kind)): throw HTTPError(kind, "a fault of the cassette '\(name)'")
     case .fault(.delay), .fault(.cut): throw HTTPError(.unsupported, "the fault needs a recorded response")
-    case .replay(let entry, let number, let faults): return try await replay(entry, number, faults, sent, context)
+    case .replay(let entry, let number, let faults):
+      guard entry.response.status == 101 else { return try await replay(entry, number, faults, sent, context) }
+      return try await replaySocket(entry, number, faults, sent, context)
     }
   }
 
   func closeIdleConnections() { live.closeIdleConnections() }
 
-  private var name: String { cassette.file.lastPathComponent }
+  var name: String { cassette.file.lastPathComponent }
 
   /// The request with its body in memory, and the body.
   private func read(_ request: HTTPRequest) async throws -> (HTTPRequest, Data?) {
@@ -53,19 +56,8 @@ struct CassettePlayer: Transport {
       throw HTTPError(.connectionLost, "entry \(number) of cassette '\(name)' has no response: \(entry.failure ?? "")")
     }
     let data = request.method == .head ? Data() : try cassette.body(of: entry, number)
-    var clock: any Clock<Duration> = ContinuousClock()
-    if case .recorded(let chosen) = cassette.pacing {
-      clock = chosen
-      try await clock.sleep(for: max(entry.timings.total - entry.timings.receive, .zero))
-    }
-    var limit: Int?
-    for fault in faults {
-      switch fault {
-      case .delay(let delay): try await clock.sleep(for: delay)
-      case .cut(let count): limit = min(limit ?? .max, max(count, 0))
-      case .status, .failure: break
-      }
-    }
+    let clock = cassette.pacing.clock ?? ContinuousClock()
+    let limit = try await waitForHead(of: entry, faults)
     var response = StreamedResponse(
       status: HTTPStatus(entry.response.status), headers: headers(of: entry, data, request, context),
       body: body(data, limit, entry.timings.receive, clock), request: request)
@@ -73,6 +65,21 @@ struct CassettePlayer: Transport {
     response.httpVersion = Self.version(entry.response.httpVersion)
     if limit == nil, request.method != .head { response.trailers = entry.response.trailers }
     return response
+  }
+
+  /// Waits until the head arrives; returns the number of body bytes that faults leave.
+  func waitForHead(of entry: HAREntry, _ faults: [Cassette.Fault]) async throws -> Int? {
+    let clock = cassette.pacing.clock
+    try await clock?.sleep(for: max(entry.timings.total - entry.timings.receive, .zero))
+    var limit: Int?
+    for fault in faults {
+      switch fault {
+      case .delay(let delay): try await (clock ?? ContinuousClock()).sleep(for: delay)
+      case .cut(let count): limit = min(limit ?? .max, max(count, 0))
+      case .status, .failure: break
+      }
+    }
+    return limit
   }
 
   private static func version(_ text: String) -> HTTPVersion? {
@@ -120,7 +127,7 @@ struct CassettePlayer: Transport {
   }
 
   private func body(_ data: Data, _ limit: Int?, _ length: Duration, _ clock: any Clock<Duration>) -> ResponseBody {
-    let isPaced = if case .recorded = cassette.pacing { true } else { false }
+    let isPaced = cassette.pacing.clock != nil
     guard isPaced || limit != nil else { return ResponseBody(data) }
     let kept = limit.map { data.prefix($0) } ?? data
     let count = isPaced ? max((data.count + Self.pieces - 1) / Self.pieces, 1) : max(kept.count, 1)
@@ -145,9 +152,18 @@ struct CassettePlayer: Transport {
   private func record(
     _ request: HTTPRequest, _ body: Data?, _ context: RequestContext
   ) async throws -> StreamedResponse {
+    let (date, start) = (Date(), ContinuousClock.now)
+    let response = try await live.send(request, context: context)
+    return try recording(response, to: request, body, context, startedAt: date, start)
+  }
+
+  /// A response that is recorded when its body has been read to its end.
+  func recording(
+    _ response: StreamedResponse, to request: HTTPRequest, _ body: Data?, _ context: RequestContext,
+    startedAt date: Date, _ start: ContinuousClock.Instant
+  ) throws -> StreamedResponse {
     let clock = ContinuousClock()
-    let (date, start) = (Date(), clock.now)
-    var response = try await live.send(request, context: context)
+    var response = response
     let head = response
     let arrived = clock.now
     let cassette = cassette

@@ -45,6 +45,9 @@ struct HARKey: Sendable, Hashable {
 
     private static let prefix = "not recorded; SHA-256 "
 
+    /// Whether a comment contains a digest.
+    static func isDigest(_ comment: String) -> Bool { comment.hasPrefix(prefix) }
+
     var comment: String? { if case .digest(let digest) = self { Self.prefix + digest } else { nil } }
 
     /// The digest of bytes, with the random boundary of multipart bodies replaced by a constant.
@@ -57,14 +60,14 @@ struct HARKey: Sendable, Hashable {
       return .digest(SHA2.sha256(Array(octets)).hexadecimal)
     }
 
-    fileprivate init(_ body: HAREntry.Body?, _ type: String?, _ coding: String?, _ redaction: Redaction) {
+    init(_ body: HAREntry.Body?, _ type: String?, _ coding: String?, _ redaction: Redaction) {
       let data: Data
       switch body?.content {
       case .text(let text)?: data = Data(text.utf8)
       case .bytes(let bytes)?: data = bytes
       default: data = Data()
       }
-      if let comment = body?.comment, comment.hasPrefix(Self.prefix) {
+      if let comment = body?.comment, Self.isDigest(comment) {
         self = .digest(String(comment.dropFirst(Self.prefix.count)))
       } else if data.isEmpty {
         self = .none
@@ -101,9 +104,10 @@ struct HARKey: Sendable, Hashable {
   private init(_ request: HAREntry.Request, _ names: [String], _ redaction: Redaction) {
     method = request.method
     // A file of another program may contain unmasked secrets.
+    let target = RequestTarget(request.url).withHTTPScheme
     let masked = HAREntry.Request(
-      HTTPRequest(HTTPMethod(method), RequestTarget(request.url), headers: names.isEmpty ? [:] : request.headers),
-      body: nil, redaction: redaction)
+      HTTPRequest(HTTPMethod(method), target, headers: names.isEmpty ? [:] : request.headers), body: nil,
+      redaction: redaction)
     let parts = masked.url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let whole = parts[0]
     let start = whole.range(of: "://")?.upperBound ?? whole.startIndex

@@ -57,11 +57,11 @@ public final class MockServer: Sendable {
   public let port: Int
   let core: ServerCore
 
-  init(options: Options, responder: Responder) throws {
+  init(options: Options, responder: Responder, port: Int = 0) throws {
     let core = try ServerCore(options: options, responder: responder)
-    let listener = try Sockets.listen(backlog: 4096)
+    let listener = try Sockets.listen(backlog: 4096, port: port)
     self.core = core
-    port = listener.port
+    self.port = listener.port
     let thread = Thread {
       core.adoptThread()
       ServerLoop(core: core, listener: listener.socket).run()
@@ -100,6 +100,13 @@ public final class MockServer: Sendable {
     options: Options = Options(), answering responder: @escaping @Sendable (RecordedRequest) -> MockResponse
   ) throws {
     try self.init(options: options, responder: .immediate(responder))
+  }
+
+  /// Creates a server on a port such as ``refusedPort()``, so a test can start it again.
+  package convenience init(
+    port: Int, options: Options = Options(), _ responder: @escaping @Sendable (RecordedRequest) async -> MockResponse
+  ) throws {
+    try self.init(options: options, responder: .concurrent(responder), port: port)
   }
 
   /// Creates a server that always sends the same response.

@@ -17,6 +17,8 @@ extension MockWebSocket {
       case delay(Duration)
       case drip(Kind, chunk: Int, every: Duration)
       case receive(RecordedWebSocket.Message?)
+      /// Receives a message; the closure returns the reason why it is unexpected.
+      case check(@Sendable (RecordedWebSocket.Message) -> String?)
       /// The number of messages is `nil` for all messages.
       case echo(Int?)
       case close(WebSocketCloseCode?, reason: String)
@@ -189,7 +191,7 @@ extension MockWebSocket.Step.Kind {
   /// Whether the step takes messages of the client.
   var takesMessages: Bool {
     switch self {
-    case .receive, .echo: true
+    case .receive, .check, .echo: true
     case .drip(let step, _, _): step.takesMessages
     default: false
     }

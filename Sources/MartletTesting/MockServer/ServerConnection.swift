@@ -397,8 +397,9 @@ extension ServerConnection {
     guard let request = exchange?.request else { return }
     switch WebSocketUpgrade(request, socket) {
     case .response(let message): writer.insert(.message(message))
-    case .open(let head, let subprotocol, let deflate):
+    case .open(let fields, let subprotocol, let deflate):
       let record = RecordedWebSocket(request: request, subprotocol: subprotocol, compression: deflate.map { .init($0) })
+      let head = WebSocketUpgrade.head(fields)
       let session = WebSocketServerSession(socket, head: head, deflate: deflate, options: core.options) {
         [core, index = core.journal.withLock { $0.began(record) }] change in
         core.journal.withLock { $0.updateWebSocket(at: index, change) }

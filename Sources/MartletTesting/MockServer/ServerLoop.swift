@@ -34,7 +34,7 @@ final class ServerLoop {
       waitForEvents()
       handleEvents()
     }
-    Sockets.close(listener)
+    Sockets.stopListening(listener)
     for connection in connections.values { connection.close() }
     connections = [:]
     core.finished.raise()

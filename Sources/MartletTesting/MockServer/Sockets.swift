@@ -29,14 +29,22 @@ enum Sockets {
   #endif
 
   /// Opens a TCP socket bound to a port of 127.0.0.1 or another address of 127.0.0.0/24, by default a free one.
-  static func bindToLoopback(_ port: Int = 0, host: UInt8 = 1) throws -> (socket: Int32, port: Int) {
-    let (descriptor, address) = try bound(to: loopback(port: port, host: host), AF_INET)
+  static func bindToLoopback(
+    _ port: Int = 0, host: UInt8 = 1, reuses: Bool = false
+  ) throws -> (socket: Int32, port: Int) {
+    let (descriptor, address) = try bound(to: loopback(port: port, host: host), AF_INET, reuses: reuses)
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
   /// Opens a TCP socket bound to an address; returns the address that it has.
-  static func bound<Address>(to address: Address, _ family: Int32) throws -> (socket: Int32, address: Address) {
+  static func bound<Address>(
+    to address: Address, _ family: Int32, reuses: Bool = false
+  ) throws -> (socket: Int32, address: Address) {
     let descriptor = try open(family)
+    if reuses {
+      var on: Int32 = 1
+      _ = setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
     var address = address
     var length = socklen_t(MemoryLayout<Address>.size)
     let isBound = withUnsafeMutablePointer(to: &address) { pointer in
@@ -54,7 +62,8 @@ enum Sockets {
 
   /// Opens a non-blocking listening socket on 127.0.0.1, by default on a free port.
   static func listen(backlog: Int32, port: Int = 0, host: UInt8 = 1) throws -> (socket: Int32, port: Int) {
-    let bound = try bindToLoopback(port, host: host)
+    // A server that is started again must not wait until its previous connections are forgotten.
+    let bound = try bindToLoopback(port, host: host, reuses: port != 0)
     try startListening(bound.socket, backlog: backlog)
     return bound
   }
@@ -120,6 +129,12 @@ enum Sockets {
   static func finishSending(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
   static func close(_ descriptor: Int32) { _ = systemClose(descriptor) }
+
+  /// Closes a listening socket and frees its port, even if a child process that is being started still has a copy.
+  static func stopListening(_ descriptor: Int32) {
+    _ = shutdown(descriptor, Int32(SHUT_RDWR))
+    close(descriptor)
+  }
 
   /// Closes a connection with a reset (RST).
   static func reset(_ descriptor: Int32) {

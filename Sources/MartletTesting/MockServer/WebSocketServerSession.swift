@@ -29,7 +29,8 @@ final class WebSocketServerSession {
   private enum State {
     /// The next step can be played.
     case ready
-    case receiving(Message?)
+    /// The closure returns the reason why a message is unexpected.
+    case receiving(((Message) -> String?)?)
     case echoing(Int?)
     case waitingForClose
     /// The server's close frame is sent.
@@ -308,10 +309,10 @@ extension WebSocketServerSession {
     case .waitingForClose:
       guard closeOfClient != nil else { return .wait }
       state = .ready
-    case .receiving(let expected):
+    case .receiving(let problem):
       guard let message = takeMessage() else { return waitForMessage() }
       state = .ready
-      if let expected, expected != message { failMismatch(message, expected) }
+      if let reason = problem?(message) { failMismatch(reason) }
     case .echoing(let count):
       guard count != 0 else {
         state = .ready
@@ -338,8 +339,7 @@ extension WebSocketServerSession {
   }
 
   /// Closes, because a message is not the expected one.
-  private func failMismatch(_ message: Message, _ expected: Message) {
-    let reason = "expected \(expected.summary), received \(message.summary)"
+  private func failMismatch(_ reason: String) {
     record { $0.failure = reason }
     steps = [.close(.policyViolation, reason: reason)]
   }
@@ -369,7 +369,12 @@ extension WebSocketServerSession {
       steps.append(.cut(nil))
       send(bytes.prefix(bytes.count / 2))
     case .delay(let duration): pausedUntil = now + duration
-    case .receive(let expected): state = .receiving(expected)
+    case .receive(nil): state = .receiving(nil)
+    case .receive(let expected?):
+      state = .receiving {
+        $0 == expected ? nil : "expected \(expected.summary), received \($0.summary)"
+      }
+    case .check(let problem): state = .receiving(problem)
     case .echo(let count): state = .echoing(count)
     case .waitForClose: state = .waitingForClose
     case .reset: return .reset
@@ -414,7 +419,7 @@ extension WebSocketServerSession {
     case .close(let code, let reason):
       isCloseSent = true
       return writer.close(code, reason: reason)
-    case .message, .delay, .drip, .receive, .echo, .finishClose, .waitForClose, .cut, .reset, .hang: return nil
+    case .message, .delay, .drip, .receive, .check, .echo, .finishClose, .waitForClose, .cut, .reset, .hang: return nil
     }
   }
 }
@@ -434,7 +439,7 @@ extension MockWebSocket.Step.RawFrame {
 
 extension RecordedWebSocket.Message {
   /// The message's type and its first characters or its size.
-  fileprivate var summary: String {
+  var summary: String {
     switch self {
     case .text(let text): "text \(Printable.text("\"\(text.prefix(40))\""))"
     case .binary(let bytes): "\(bytes.count) binary bytes"

@@ -4,8 +4,8 @@ import Foundation
 
 /// The server's result of an opening handshake (RFC 6455 §4.2).
 enum WebSocketUpgrade {
-  /// The WebSocket opens after this head.
-  case open(head: Data, subprotocol: String?, deflate: PermessageDeflate?)
+  /// The WebSocket opens after a head with these fields.
+  case open(fields: [MockResponse.Field], subprotocol: String?, deflate: PermessageDeflate?)
   /// The connection continues with HTTP after this response.
   case response(MockResponse.Message)
 
@@ -48,9 +48,12 @@ enum WebSocketUpgrade {
       if FieldSyntax.isSameName(name, "Sec-WebSocket-Protocol") { subprotocol = nil }
     case .status(let status): return .response(MockResponse.Message(status: status, headers: fields + socket.headers))
     }
-    var head = "HTTP/1.1 101 Switching Protocols\r\n"
-    for field in fields + socket.headers { head += "\(field.name): \(field.value)\r\n" }
-    return .open(head: Data((head + "\r\n").utf8), subprotocol: subprotocol, deflate: agreement.deflate)
+    return .open(fields: fields + socket.headers, subprotocol: subprotocol, deflate: agreement.deflate)
+  }
+
+  /// The head of a response that opens a WebSocket.
+  static func head(_ fields: [MockResponse.Field]) -> Data {
+    fields.head(line: "HTTP/1.1 101 Switching Protocols")
   }
 
   /// A response that names the version of the protocol (RFC 6455 §4.4).
@@ -74,6 +77,11 @@ enum WebSocketUpgrade {
 }
 
 extension [MockResponse.Field] {
+  /// The bytes of a head with this first line (RFC 9112 §2.1).
+  func head(line: String) -> Data {
+    Data((line + "\r\n" + map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n").utf8)
+  }
+
   fileprivate mutating func replace(_ name: String, _ value: String) {
     removeAll { FieldSyntax.isSameName($0.name, name) }
     append(Element(name, value))

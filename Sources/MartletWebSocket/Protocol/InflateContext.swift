@@ -21,6 +21,10 @@ package final class InflateContext {
   private var hasTail = false
   /// Whether the next step may return bytes or an error without input, because the output was full.
   private var mayContinue = false
+  /// The number of bytes of the message so far.
+  private var count = 0
+  /// The number of bytes of the previous message, because many servers send messages of similar sizes.
+  private var expectedCount = 0
   /// Whether the last step ended after a final block (RFC 7692 §7.2.3.5).
   private var hasEnded = false
 
@@ -60,22 +64,22 @@ package final class InflateContext {
       hasEnded = false
     }
     // Most texts shrink to a quarter or less, but many are small.
-    let capacity = mayContinue ? Self.stepSize : min(max(input.count * 4, 256), Self.stepSize)
+    let capacity = mayContinue ? Self.stepSize : min(max(input.count * 4, expectedCount, 256), Self.stepSize)
     var taken = input.count
     var made = capacity
-    let (code, output) = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { scratch -> (CInt, Data?) in
-      guard let target = scratch.baseAddress else { return (-1, nil) }
-      let code = input.withUnsafeBytes { bytes in
-        let source = bytes.bindMemory(to: UInt8.self).baseAddress ?? UnsafePointer(target)
-        return martlet_inflate(stream, source, &taken, target, &made)
-      }
-      return (code, made > 0 ? Data(bytes: target, count: made) : nil)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    let target = memory.assumingMemoryBound(to: UInt8.self)
+    let code = input.withUnsafeBytes { bytes in
+      let source = bytes.bindMemory(to: UInt8.self).baseAddress ?? UnsafePointer(target)
+      return martlet_inflate(stream, source, &taken, target, &made)
     }
+    let output = Self.data(memory, count: made, of: capacity)
     // The bytes before a corrupt block are returned first, because another rule may reject them.
     guard code >= 0 || made > 0 else { throw Self.corrupt }
     // A stream that neither consumes nor produces anything would never finish.
     guard code == 1 || taken > 0 || made > 0 || mayContinue else { throw Self.corrupt }
     input = input.dropFirst(taken)
+    count += made
     hasEnded = code == 1
     mayContinue = code < 0 || code == 0 && made == capacity
     return output
@@ -85,12 +89,22 @@ package final class InflateContext {
     guard !hasBytes || hasEnded || martlet_inflater_is_between_blocks(stream) else {
       throw WebSocketViolation(.invalidFramePayloadData, "a compressed message is truncated")
     }
+    (expectedCount, count) = (count, 0)
     hasBytes = false
     hasTail = false
     isLast = false
     guard keepsContext || martlet_inflater_reset(stream) else { throw Self.corrupt }
     if !keepsContext { hasEnded = false }
     return nil
+  }
+
+  /// Takes over the memory of the bytes, or copies them if they fill at most half of it.
+  private static func data(_ memory: UnsafeMutableRawPointer, count: Int, of capacity: Int) -> Data? {
+    if count > capacity / 2 {
+      return Data(bytesNoCopy: memory, count: count, deallocator: .custom { memory, _ in memory.deallocate() })
+    }
+    defer { memory.deallocate() }
+    return count > 0 ? Data(bytes: memory, count: count) : nil
   }
 
   private static var corrupt: WebSocketViolation {

@@ -160,7 +160,8 @@ extension MessageReader {
       let isValid = more.withUnsafeBytes { current.validator.append($0) }
       guard isValid && (!isLast || current.validator.isComplete) else { throw Self.invalidText }
     }
-    bytes.append(more)
+    // Decompressed bytes have their own memory, and most messages are complete after one step.
+    if bytes.isEmpty && current.isCompressed { bytes = more } else { bytes.append(more) }
     defer { message = isLast ? nil : current }
     guard current.delivery == .parts else { return isLast ? takeMessage(current.kind) : nil }
     let partial = current.validator.partial

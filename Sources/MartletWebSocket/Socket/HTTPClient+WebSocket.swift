@@ -5,7 +5,7 @@ extension HTTPClient {
   /// Opens a WebSocket (RFC 6455).
   ///
   /// The request passes all stages of the client: guards, cookies, credentials, redirects and retries. It uses HTTP/1.1
-  /// and its own connection, as `upgrade(_:to:)` does.
+  /// and its own connection, as `upgrade(_:to:)` does. On Apple platforms, it uses a `URLSessionWebSocketTask`.
   ///
   /// ```swift
   /// let socket = try await client.webSocket("wss://feed.example.com/prices")
@@ -23,15 +23,16 @@ extension HTTPClient {
   /// - Returns: The open WebSocket.
   /// - Throws: `HTTPError`: `HTTPError.Kind.invalidRequest` for an invalid option or field, before anything is sent;
   ///   `HTTPError.Kind.protocolViolation` for an invalid handshake of the server; `HTTPError.Kind.unsupported` if the
-  ///   server accepts the request without opening a WebSocket; `HTTPError.Kind.status` for a status that is not
-  ///   accepted. `CancellationError`.
+  ///   server accepts the request without opening a WebSocket, or if the transport does not support an option, before
+  ///   anything is sent; `HTTPError.Kind.status` for a status that is not accepted. `CancellationError`.
   public nonisolated func webSocket(
     _ request: HTTPRequest, options: WebSocketOptions = WebSocketOptions(),
     requestOptions: RequestOptions = RequestOptions()
   ) async throws -> WebSocket {
     let opening = try WebSocketOpening(request, options)
     let response = try await upgrade(
-      opening.request, to: "websocket", freshFields: WebSocketOpening.makeKey, options: requestOptions)
+      opening.request, to: "websocket", freshFields: WebSocketOpening.makeKey,
+      options: opening.requestOptions(requestOptions))
     return try opening.webSocket(try response.connection, self)
   }
 
@@ -80,7 +81,8 @@ extension HTTPClient {
   ) throws -> RequestHandle<R> {
     let opening = try WebSocketOpening(request, options)
     return startUpgrade(
-      opening.request, to: "websocket", freshFields: WebSocketOpening.makeKey, options: requestOptions
+      opening.request, to: "websocket", freshFields: WebSocketOpening.makeKey,
+      options: opening.requestOptions(requestOptions)
     ) { connection in
       try await opening.webSocket(connection, self).use(body)
     }
@@ -140,6 +142,13 @@ private struct WebSocketOpening: Sendable {
     }
     if let origin = options.origin { request.headers["Origin"] = origin }
     (self.request, self.options) = (request, options)
+  }
+
+  /// The request's options, with the messages for transports without bytes.
+  func requestOptions(_ requestOptions: RequestOptions) -> RequestOptions {
+    var requestOptions = requestOptions
+    requestOptions[MessageUpgrade.self] = options.messages
+    return requestOptions
   }
 
   /// Checks the response, and starts the WebSocket.

@@ -70,11 +70,11 @@ public final class WebSocket: Sendable {
   /// that returns has passed the message on, but the server may not have received it yet.
   ///
   /// - Parameter text: The text.
-  /// - Throws: `HTTPError` of kind `HTTPError.Kind.webSocketClosed` after the end; of kind
-  ///   `HTTPError.Kind.invalidRequest` for a message larger than ``WebSocketOptions/maximumMessageBytes``; of kind
-  ///   `HTTPError.Kind.overloaded` above ``WebSocketOptions/maximumWaitingMessages``; of kind
-  ///   `HTTPError.Kind.timedOut` if the server accepts nothing for `TimeoutPolicy.idle`, which ends the WebSocket;
-  ///   `CancellationError`.
+  /// - Throws: `HTTPError` of kind `HTTPError.Kind.webSocketClosed` after the end, or the error that has ended the
+  ///   WebSocket; of kind `HTTPError.Kind.invalidRequest` for a message larger than
+  ///   ``WebSocketOptions/maximumMessageBytes``; of kind `HTTPError.Kind.overloaded` above
+  ///   ``WebSocketOptions/maximumWaitingMessages``; of kind `HTTPError.Kind.timedOut` if the server accepts nothing for
+  ///   `TimeoutPolicy.idle`, which ends the WebSocket; `CancellationError`.
   public func send(_ text: String) async throws { try await session.send(.text(text)) }
 
   /// Sends a binary message, as ``send(_:)-(String)`` does.
@@ -128,7 +128,8 @@ public final class WebSocket: Sendable {
   /// The next message, or `nil` after the end.
   ///
   /// The end is normal if the server closes with 1000 (normal closure), with 1001 (going away) or without a code, or if
-  /// the client has closed.
+  /// the client has closed. After ``close()``, the end is returned when the connection has ended, at most
+  /// ``WebSocketOptions/closeTimeout`` later.
   ///
   /// - Returns: The message.
   /// - Throws: `HTTPError` of kind `HTTPError.Kind.webSocketClosed` if the server closes with another code, which the
@@ -173,6 +174,13 @@ public final class WebSocket: Sendable {
   ///   (``WebSocketOptions/maximumWaitingMessages``). The errors of ``send(_:)-(String)``.
   @discardableResult
   public func ping() async throws -> Duration { try await session.ping() }
+
+  /// The number of sent messages that no pong has confirmed.
+  ///
+  /// A pong confirms the messages that were sent before its ping: the server has received them, although its program may
+  /// not have handled them. ``ping()`` and ``WebSocketOptions/keepAlive`` send pings; without them, all messages count.
+  /// After the end, these messages may be lost. A send that throws does not count.
+  public var unconfirmedCount: Int { session.unconfirmedCount }
 
   /// The code from the server's close frame, or `nil` before the end.
   ///

@@ -9,6 +9,8 @@ public struct WebSocketOptions: Sendable {
   public var origin: String?
 
   /// The compression to offer; ``Compression/off`` by default.
+  ///
+  /// Requires the Linux engine; on Apple platforms, the WebSocket fails with `HTTPError.Kind.unsupported`.
   public var compression = Compression.off
 
   /// The maximum size of a message in either direction, in bytes without compression; 16 MiB by default.
@@ -17,6 +19,8 @@ public struct WebSocketOptions: Sendable {
   public var maximumMessageBytes = 16 << 20
 
   /// The maximum size of a frame from the server, in bytes; `nil` by default, which sets no separate limit.
+  ///
+  /// Requires the Linux engine; on Apple platforms, the WebSocket fails with `HTTPError.Kind.unsupported`.
   public var maximumFrameBytes: Int?
 
   /// The number of received bytes that may wait for ``WebSocket/receive()``; 1 MiB by default.
@@ -32,7 +36,8 @@ public struct WebSocketOptions: Sendable {
 
   /// Whether large messages can be received in parts before they are complete; `false` by default.
   ///
-  /// With `true`, ``WebSocket/receivePart()`` returns bytes as they arrive.
+  /// With `true`, ``WebSocket/receivePart()`` returns bytes as they arrive. On Apple platforms, it returns whole
+  /// messages.
   public var deliversParts = false
 
   /// Automatic pings; ``KeepAlive/off`` by default.

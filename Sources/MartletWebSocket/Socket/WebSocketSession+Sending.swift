@@ -14,7 +14,7 @@ extension WebSocketSession {
     try check(count)
     try await inTurn {
       try await connection.waitForRoom()
-      try write { writer throws(WebSocketViolation) in
+      try write(reporting: { reportSent(message) }) { writer throws(WebSocketViolation) in
         switch message {
         case .text(let text): try writer.text(text)
         case .binary(let data): try writer.binary(data)
@@ -30,21 +30,31 @@ extension WebSocketSession {
     try await inTurn {
       var count = 0
       var hasBegun = false
+      var report = PartialReport()
       do {
         for try await part in parts {
           let bytes = data(part)
           if bytes.isEmpty { continue }
           count += bytes.count
           try check(count)
+          if let limit = connection.maximumReportedBytes { report.add(bytes, limit: limit) }
           try await connection.waitForRoom()
-          try write { writer throws(WebSocketViolation) in try writer.part(kind, bytes, isLast: false) }
+          try write(completesMessage: false) { writer throws(WebSocketViolation) in
+            try writer.part(kind, bytes, isLast: false)
+          }
           hasBegun = true
         }
         try await connection.waitForRoom()
-        try write { writer throws(WebSocketViolation) in try writer.part(kind, Data(), isLast: true) }
+        let whole = report
+        try write(reporting: { whole.report(.sent, isText: kind == .text, on: connection) }) {
+          writer throws(WebSocketViolation) in try writer.part(kind, Data(), isLast: true)
+        }
       } catch {
         // The server would wait for the rest of a message that has begun.
-        if hasBegun { beginClose(.internalServerError, "a message could not be completed") }
+        if hasBegun {
+          let message = "a message could not be completed: \(error)"
+          fail(HTTPError(.webSocketClosed, message, phase: .sending, underlying: error), .internalServerError)
+        }
         throw error
       }
     }
@@ -86,13 +96,22 @@ extension WebSocketSession {
     next?.resolve(.success(()))
   }
 
-  /// Encodes and writes a frame, unless the close frame was sent.
-  private func write(_ encode: (inout MessageWriter) throws(WebSocketViolation) -> Data) throws {
+  /// Encodes, reports and writes a frame, unless the close frame was sent.
+  ///
+  /// Reports before it writes, so the report precedes that of the response.
+  private func write(
+    completesMessage: Bool = true, reporting report: () -> Void = {},
+    _ encode: (inout MessageWriter) throws(WebSocketViolation) -> Data
+  ) throws {
     let result: Result<Bool, WebSocketViolation> = wire.withLock { wire in
       guard !wire.isClosed else { return .success(false) }
       if let pong = wire.pong.take() { _ = connection.writeNow(wire.writer.pong(pong)) }
       do throws(WebSocketViolation) {
-        return .success(connection.writeNow(try encode(&wire.writer)))
+        let bytes = try encode(&wire.writer)
+        report()
+        let isAdded = connection.writeNow(bytes)
+        if isAdded, completesMessage { wire.sentMessages += 1 }
+        return .success(isAdded)
       } catch {
         return .failure(error)
       }
@@ -113,24 +132,35 @@ extension WebSocketSession {
 
   // MARK: Pings
 
+  var unconfirmedCount: Int {
+    // In this order, because the other number only grows.
+    let confirmed = state.withLock { $0.confirmedMessages }
+    return wire.withLock { $0.sentMessages } - confirmed
+  }
+
   /// Answers a ping; without room, only the last one (RFC 6455 §5.5.3).
   func answer(_ payload: Data) {
-    let isFirstWithoutRoom = wire.withLock { wire in
-      guard !wire.isClosed else { return false }
-      guard !connection.hasRoom else {
-        _ = connection.writeNow(wire.writer.pong(payload))
-        return false
-      }
-      return exchange(&wire.pong, with: payload) == nil
-    }
-    guard isFirstWithoutRoom else { return }
+    // The thread may receive for others, so it does not wait for a message that is being encoded.
+    let isLate = wire.withLockIfAvailable { answer(payload, &$0) }
+    guard isLate != false else { return }
     Task {
+      if isLate == nil { guard wire.withLock({ answer(payload, &$0) }) else { return } }
       try? await connection.waitForRoom()
       wire.withLock { wire in
         guard !wire.isClosed, let pong = wire.pong.take() else { return }
         _ = connection.writeNow(wire.writer.pong(pong))
       }
     }
+  }
+
+  /// Writes a pong if there is room; otherwise keeps it, and returns `true` if no other pong was kept.
+  private func answer(_ payload: Data, _ wire: inout Wire) -> Bool {
+    guard !wire.isClosed else { return false }
+    guard !connection.hasRoom else {
+      _ = connection.writeNow(wire.writer.pong(payload))
+      return false
+    }
+    return exchange(&wire.pong, with: payload) == nil
   }
 
   func received(pong payload: Data) {
@@ -146,7 +176,7 @@ extension WebSocketSession {
     // Without waiting for room, so a connection that accepts nothing is detected.
     let ping: (number: UInt64, promise: Promise<Void>)? = try wire.withLock { wire in
       guard !wire.isClosed else { throw endError }
-      guard let ping = state.withLock({ $0.ping(limit: limit) }) else { return nil }
+      guard let ping = state.withLock({ $0.ping(limit: limit, after: wire.sentMessages) }) else { return nil }
       let payload = withUnsafeBytes(of: ping.number.bigEndian) { Data($0) }
       guard connection.writeNow(wire.writer.ping(payload)) else { throw endError }
       return ping
@@ -173,12 +203,12 @@ extension WebSocketSession {
       while true {
         try? await race([{ try await ended.value() }, { try await timeline.pause(interval) }])
         guard let self, ended.current == nil else { return }
-        let received = state.withLock { $0.receivedCount }
+        let progress = state.withLock { $0.progress }
         do {
           _ = try await ping()
         } catch let error as HTTPError where error.kind == .timedOut {
           // The pong may be behind messages that the program has not received, or that are still arriving.
-          let isDead = state.withLock { $0.receivedCount == received && !$0.isHeld }
+          let isDead = state.withLock { $0.progress == progress && !$0.isHeld }
           if isDead { return fail(error, .internalServerError) }
         } catch {
           if ended.current != nil { return }

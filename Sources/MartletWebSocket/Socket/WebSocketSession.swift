@@ -9,8 +9,8 @@ import MartletBase
 ///     └─────────────────────the connection's end─────────────────────────────────────┘
 /// ```
 ///
-/// The task reads frames, even while the program does not receive, so pings are answered. It waits while too many bytes are unread.
-/// The task and the client retain the session until its end.
+/// The task reads frames, even while the program does not receive, so pings are answered. It waits while too many bytes
+/// are unread. The task and the client retain the session until its end.
 final class WebSocketSession: Sendable {
   typealias Message = WebSocket.Message
 
@@ -19,6 +19,8 @@ final class WebSocketSession: Sendable {
     var writer: MessageWriter
     /// Whether the close frame was sent, after which no other frame may follow.
     var isClosed = false
+    /// The number of complete messages that were passed to the connection.
+    var sentMessages = 0
     /// The payload of a pong that had no room.
     var pong: Data?
   }
@@ -32,6 +34,8 @@ final class WebSocketSession: Sendable {
   /// Set after the end of the connection.
   let ended = Promise<Void>()
   let work = WebSocketWork()
+  /// The message that arrives in parts, for instruments.
+  let receivedParts = Locked(PartialReport())
   private let deflate: PermessageDeflate?
 
   init(
@@ -58,15 +62,10 @@ final class WebSocketSession: Sendable {
   private func run() async {
     var bytes = connection.bytes.makeAsyncIterator()
     do {
-      var reader = MessageReader(
-        .client,
-        limits: .init(
-          maximumFrameBytes: options.maximumFrameBytes ?? .max, maximumMessageBytes: options.maximumMessageBytes),
-        deflate: deflate, delivery: options.deliversParts ? .parts : .messages)
-      while let chunk = try await bytes.next() {
-        reader.append(chunk)
-        state.withLock { $0.receivedCount += 1 }
-        while let event = try reader.next() { await handle(event) }
+      if readsImmediately {
+        try await withTaskExecutorPreference(ImmediateExecutor.shared) { try await read(&bytes) }
+      } else {
+        try await read(&bytes)
       }
       end(state.withLock { $0.end == nil && $0.closure == nil } ? Self.lost : nil)
     } catch let violation as WebSocketViolation {
@@ -81,7 +80,46 @@ final class WebSocketSession: Sendable {
     }
   }
 
+  /// Whether reading a message never takes long, and calls no code of the program.
+  private var readsImmediately: Bool { deflate == nil && options.onControlFrame == nil }
+
+  /// Reads messages until the end of the connection.
+  private func read(_ bytes: inout ResponseBody.AsyncIterator) async throws {
+    var reader = MessageReader(
+      .client,
+      limits: .init(
+        maximumFrameBytes: options.maximumFrameBytes ?? .max, maximumMessageBytes: options.maximumMessageBytes),
+      deflate: deflate, delivery: options.deliversParts ? .parts : .messages)
+    while let chunk = try await bytes.next() {
+      reader.append(chunk)
+      state.withLock { $0.didReceive() }
+      var count = 0
+      while let event = try reader.next() {
+        count += 1
+        // The thread also receives for others.
+        if count.isMultiple(of: Self.maximumTurn) {
+          wakeReceiver()
+          await onSwiftsThreads { await Task.yield() }
+        }
+        await handle(event)
+      }
+      wakeReceiver()
+    }
+  }
+
+  /// Lets the program receive the messages of a chunk.
+  private func wakeReceiver() { state.withLock { $0.takeReceiver() }?.resolve(.success(())) }
+
+  /// The number of frames after which the reading task leaves its thread.
+  private static let maximumTurn = 256
+
+  /// Runs a closure on Swift's threads, so the thread that ends its wait does not continue the task.
+  private func onSwiftsThreads(_ body: () async -> Void) async {
+    await withTaskExecutorPreference(globalConcurrentExecutor) { await body() }
+  }
+
   private func handle(_ event: WebSocketEvent) async {
+    reportReceived(event)
     switch event {
     case .text(let text): await deliver(.message(.text(text)))
     case .binary(let data): await deliver(.message(.binary(data)))
@@ -96,6 +134,8 @@ final class WebSocketSession: Sendable {
     case .close(let code, let reason):
       options.onControlFrame?(event)
       let closure = WebSocketState.Closure(code: code ?? .noStatusReceived, reason: reason)
+      // Another thread may be encoding a message.
+      await onSwiftsThreads { await Task.yield() }
       // Before the program learns of the end, because it may then release the WebSocket, which sends another code.
       sendClose(code, "")
       let waiters = state.withLock { $0.closed(closure) }
@@ -108,7 +148,7 @@ final class WebSocketSession: Sendable {
   private func deliver(_ item: WebSocketState.Item) async {
     let (receiver, room) = state.withLock { $0.add(item, limit: options.maximumUnreadBytes) }
     receiver?.resolve(.success(()))
-    if let room { try? await room.value() }
+    if let room { await onSwiftsThreads { try? await room.value() } }
   }
 
   func receive() async throws -> Message? {
@@ -141,6 +181,8 @@ final class WebSocketSession: Sendable {
         return item
       case .end(let error):
         if let error { throw error }
+        // The program may exit after the end, so its last messages are sent before.
+        if isClosedByClient { try await ended.value() }
         return nil
       case .second: throw HTTPError(.unsupported, "another task receives from the WebSocket", phase: .receiving)
       case .waits(let promise):
@@ -158,6 +200,9 @@ final class WebSocketSession: Sendable {
 
   var closure: WebSocketState.Closure? { state.withLock { $0.closure } }
 
+  /// Whether the program or the drained client has closed the WebSocket.
+  var isClosedByClient: Bool { state.withLock { $0.dropsMessages } }
+
   private static let lost = HTTPError(
     .connectionLost, "the connection ended without a close frame", phase: .receiving)
 
@@ -169,10 +214,10 @@ final class WebSocketSession: Sendable {
 
   /// Sends a close frame, and drops messages from now on.
   func beginClose(_ code: WebSocketCloseCode, _ reason: String, within limit: Duration? = nil) {
-    let waiters = state.withLock { $0.close() }
-    for waiter in waiters { waiter.resolve(.success(())) }
-    sendClose(code, reason)
+    let (closure, waiters) = state.withLock { $0.close(WebSocketState.Closure(code: code, reason: reason)) }
+    sendClose(closure.code, closure.reason)
     endLater(within: limit)
+    for waiter in waiters { waiter.resolve(.success(())) }
   }
 
   /// Closes without waiting, because the WebSocket was released.
@@ -194,8 +239,8 @@ final class WebSocketSession: Sendable {
     // Before the program learns of the failure, as above.
     sendClose(code, "")
     let waiters = state.withLock { $0.fail(error) }
-    for waiter in waiters { waiter.resolve(.success(())) }
     endLater(within: .seconds(1))
+    for waiter in waiters { waiter.resolve(.success(())) }
   }
 
   private func sendClose(_ code: WebSocketCloseCode?, _ reason: String) {
@@ -204,6 +249,7 @@ final class WebSocketSession: Sendable {
       guard !wire.isClosed else { return }
       wire.isClosed = true
       let isLegal = code?.isSendable == true
+      reportSentClose(isLegal ? code : nil, reason)
       _ = connection.writeNow(wire.writer.close(isLegal ? code : nil, reason: isLegal ? reason : ""))
     }
   }
@@ -227,7 +273,11 @@ final class WebSocketSession: Sendable {
 
   /// Records the end of the connection.
   private func end(_ error: (any Error)?) {
-    let (waiters, pings, failure) = state.withLock { $0.ended(error) }
+    let (waiters, pings, failure) = wire.withLock { wire in
+      // No message is added after the program has learned of the end, so `unconfirmedCount` includes all of them.
+      wire.isClosed = true
+      return state.withLock { $0.ended(error) }
+    }
     for waiter in waiters { waiter.resolve(.success(())) }
     for ping in pings { ping.resolve(.failure(failure ?? Self.closed)) }
     connection.close(throwing: failure as? HTTPError)

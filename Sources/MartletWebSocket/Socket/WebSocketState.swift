@@ -19,10 +19,15 @@ struct WebSocketState {
     }
   }
 
-  /// The contents of the server's close frame.
+  /// The contents of a close frame.
   struct Closure {
     let code: WebSocketCloseCode
     let reason: String
+
+    var sentence: String {
+      let reason = reason.isEmpty ? "" : ": \(Printable.text(reason))"
+      return "the server closed the WebSocket with \(code)\(reason)"
+    }
   }
 
   enum End {
@@ -47,39 +52,54 @@ struct WebSocketState {
   /// Whether a message is being sent.
   private(set) var isSending = false
   private var senders = FirstInFirstOut<Waiter>()
+  /// The server's close frame.
   private(set) var closure: Closure?
+  /// The close frame of the client's first close.
+  private var ownClosure: Closure?
   private(set) var end: End?
   /// Whether the end has begun, so no more messages are sent.
   private(set) var isClosing = false
   /// Whether messages are dropped, because the client closes.
   private(set) var dropsMessages = false
   var isEndPlanned = false
-  private var pings: [(number: UInt64, promise: Promise<Void>)] = []
+  private var pings: [(number: UInt64, sentMessages: Int, promise: Promise<Void>)] = []
+  /// The number of sent messages before the last ping that has a pong.
+  private(set) var confirmedMessages = 0
   /// Unpredictable, so a server cannot answer a ping that it has not received.
   private var lastPing = UInt64.random(in: 0...(.max >> 1))
   /// The parts of a message that ``WebSocketSession/receive()`` has collected.
   private var collected: (isText: Bool, data: Data)?
-  /// The number of received chunks.
-  var receivedCount = 0
+  /// The number of received chunks, and of waits for the program that have ended.
+  private(set) var progress = 0
 }
 
 // MARK: Receiving
 
 extension WebSocketState {
-  /// Adds an item; returns a waiting receiver, and a waiter if the queue is full.
+  /// Adds an item; returns a waiting receiver if many bytes are unread, and a waiter if the queue is full.
+  ///
+  /// Otherwise ``takeReceiver()`` returns the receiver: its resumption costs more than reading most messages.
   mutating func add(_ item: Item, limit: Int) -> (receiver: Waiter?, room: Waiter?) {
     guard !dropsMessages, end == nil else { return (nil, nil) }
     items.append(item)
     unread += item.count
     if unread > limit || items.count > 10_000 { room = Waiter() }
-    return (receiver.take(), room)
+    return (room != nil || unread >= Self.wakeCount ? receiver.take() : nil, room)
   }
+
+  /// The number of unread bytes for which a receiver is resumed before the end of a chunk.
+  private static let wakeCount = 256 << 10
+
+  /// Returns a waiting receiver, if there is something to receive.
+  mutating func takeReceiver() -> Waiter? { items.isEmpty ? nil : receiver.take() }
 
   mutating func take(limit: Int) -> Taken {
     if let item = items.popFirst() {
       unread -= item.count
       let hasRoom = unread <= limit / 2 && items.count <= 5_000
-      return .item(item, room: hasRoom ? room.take() : nil)
+      guard hasRoom, let room = room.take() else { return .item(item, room: nil) }
+      progress += 1
+      return .item(item, room: room)
     }
     switch end {
     case .closed?: return .end(nil)
@@ -107,6 +127,9 @@ extension WebSocketState {
   mutating func takeCollected() -> WebSocket.Part? {
     collected.take().map { WebSocket.Part(isText: $0.isText, data: $0.data, isFirst: true, isLast: false) }
   }
+
+  /// Counts a chunk from the server.
+  mutating func didReceive() { progress += 1 }
 
   /// Whether the reading task waits for the program.
   var isHeld: Bool { room != nil }
@@ -148,13 +171,13 @@ extension WebSocketState {
     return next
   }
 
-  /// A new ping; `nil` if too many wait.
-  mutating func ping(limit: Int) -> (number: UInt64, promise: Promise<Void>)? {
+  /// A new ping after a number of sent messages; `nil` if too many wait.
+  mutating func ping(limit: Int, after sentMessages: Int) -> (number: UInt64, promise: Promise<Void>)? {
     guard pings.count < limit else { return nil }
     lastPing += 1
-    let ping = (lastPing, Promise<Void>())
-    pings.append(ping)
-    return ping
+    let promise = Promise<Void>()
+    pings.append((lastPing, sentMessages, promise))
+    return (lastPing, promise)
   }
 
   mutating func forgetPing(_ number: UInt64) { pings.removeAll { $0.number == number } }
@@ -162,9 +185,10 @@ extension WebSocketState {
   /// Removes the pings that a pong answers: a server may answer only the last one (RFC 6455 §5.5.3).
   mutating func answered(_ number: UInt64) -> [Promise<Void>] {
     guard pings.contains(where: { $0.number == number }) else { return [] }
-    let answered = pings.filter { $0.number <= number }.map(\.promise)
+    let answered = pings.filter { $0.number <= number }
     pings.removeAll { $0.number <= number }
-    return answered
+    confirmedMessages = answered.last?.sentMessages ?? confirmedMessages
+    return answered.map(\.promise)
   }
 }
 
@@ -180,20 +204,22 @@ extension WebSocketState {
     if normal.contains(closure.code) {
       end = .closed
     } else {
-      let reason = closure.reason.isEmpty ? "" : ": \(Printable.text(closure.reason))"
-      end = .failed(
-        HTTPError(.webSocketClosed, "the server closed the WebSocket with \(closure.code)\(reason)", phase: .receiving))
+      end = .failed(HTTPError(.webSocketClosed, closure.sentence, phase: .receiving))
     }
     return takeWaiters()
   }
 
-  /// Records that the client closes, and drops all messages.
-  mutating func close() -> [Waiter] {
+  /// Records that the client closes, and drops all messages; returns the close frame to send, and the waiters to resume.
+  ///
+  /// A receiver that learns of the end may close with another code, even before the first close frame is sent.
+  mutating func close(_ closure: Closure) -> (Closure, [Waiter]) {
     isClosing = true
     dropsMessages = true
     dropItems()
     if end == nil { end = .closed }
-    return takeWaiters()
+    let first = ownClosure ?? closure
+    ownClosure = first
+    return (first, takeWaiters())
   }
 
   mutating func fail(_ error: any Error) -> [Waiter] {

@@ -1,6 +1,7 @@
 import AllocationCounter
 import Foundation
 import Martlet
+import MartletWebSocket
 
 // Counts the allocations of a small GET, in Martlet and in the libraries below it. A disabled policy must cost nothing,
 // whichever other policies are enabled. With `--limit`, for CI (release build, Swift 6.3, libcurl 7.88), the cost of a
@@ -97,6 +98,36 @@ if CommandLine.arguments.contains("--limit") {
     } catch {
       problems.append("\(lane.name): \(error)")
     }
+  }
+}
+
+/// Returns the number of allocations of a message of 100 bytes and its echo, as above.
+func countMessage() async throws -> Int {
+  let client = HTTPClient { $0.transport = .curl }
+  return try await client.webSocket(HTTPRequest(RequestTarget(url))) { socket in
+    let message = Data(count: 100)
+    var least = Int64.max
+    for round in 0..<48 {
+      let before = allocations_count()
+      for _ in 0..<25 {
+        try await socket.send(message)
+        _ = try await socket.receive()
+      }
+      // The first rounds warm up.
+      if round >= 8 { least = min(least, allocations_count() - before) }
+    }
+    return Int((Double(least) / 25).rounded())
+  }
+}
+
+if CommandLine.arguments.contains("--limit") {
+  do {
+    let count = try await countMessage()
+    print("WebSocket: \(count) for a message and its echo")
+    let limit = 14
+    if count > limit { problems.append("WebSocket: \(count) allocations for a message, \(limit) are allowed") }
+  } catch {
+    problems.append("WebSocket: \(error)")
   }
 }
 for problem in problems { print(problem) }

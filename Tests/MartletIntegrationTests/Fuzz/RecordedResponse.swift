@@ -31,7 +31,7 @@
     /// A few hundred bytes that decompress to 600,000, in chunks with trailers.
     static let large: RecordedResponse = {
       let body = String(repeating: "0123456789", count: 60_000)
-      let coded = (try? Deflater.gzip(Data(body.utf8))) ?? Data()
+      let coded = (try? Compressor.compress(Data(body.utf8), .gzip)) ?? Data()
       let head = [ok, "Content-Encoding: gzip", "Transfer-Encoding: chunked"]
       var large = RecordedResponse("large", head, body: body, sent: coded, chunked: true)
       large.bytes = large.bytes.dropLast(2) + Array("X-One: 1\r\nX-Two: 2\r\n\r\n".utf8)

@@ -230,5 +230,20 @@
       #expect(huge.contains { $0.hasPrefix("2 requests, 9223372036.9 GB received") }, "\(huge)")
       #expect(Waterfall([]).lines(width: 80, .plain, explains: false) == ["no requests"])
     }
+
+    @Test func `a waterfall counts the messages of a WebSocket`() throws {
+      let text = """
+        {"log":{"entries":[{"request":{"method":"GET","url":"ws://a.test/"},"response":{"status":101},
+        "_webSocketMessages":[
+        {"type":"send","time":1,"opcode":1,"data":"a"},{"type":"receive","time":2,"opcode":8,"data":"A+g="},
+        {"type":"receive","time":2,"opcode":1,"data":"b"}]}]}}
+        """
+      let folder = try TemporaryFolder()
+
+      let archive = try HARFile(at: folder.write(text, to: "messages.har"))
+      let lines = Waterfall(archive.entries).lines(width: 80, .plain, explains: false)
+
+      #expect(lines.contains("    messages: 1 sent, 2 received"), "\(lines)")
+    }
   }
 #endif

@@ -1,7 +1,8 @@
 import Foundation
-import MartletTesting
 import TestSupport
 import Testing
+
+@testable import MartletTesting
 
 @Suite(.hangLimit)
 struct MockServerTests {
@@ -28,6 +29,21 @@ struct MockServerTests {
     #expect(server.requests.map(\.indexOnConnection) == [0, 1])
     #expect(server.maximumConcurrentRequests == 1)
   }
+
+  #if os(Linux)
+    @Test func `frees its port although another process has a copy of its socket`() throws {
+      let port = try MockServer.refusedPort()
+      let first = try Sockets.listen(backlog: 1, port: port)
+      let copy = dup(first.socket)
+      defer { Sockets.close(copy) }
+      Sockets.stopListening(first.socket)
+
+      let second = try Sockets.listen(backlog: 1, port: port)
+      defer { Sockets.close(second.socket) }
+
+      #expect(second.port == port)
+    }
+  #endif
 
   @Test func `answers with an asynchronous closure`() async throws {
     let server = try MockServer { request in

@@ -81,6 +81,10 @@ struct HostFact: Sendable {
     return true
   }
 
+  /// A Python with moto, which comes from PyPI (`pip install 'moto[server,s3,sts]'`).
+  static let moto = HostFact("no python3 in the path contains moto and botocore") { AWSPython.moto != nil }
+  static let botocore = HostFact("no python3 in the path contains botocore") { AWSPython.botocore != nil }
+
   /// The version of the system's libcurl; empty without one.
   private static let libcurl = Version(
     (HTTPClient().diagnostics.libcurl ?? "").split(separator: ".").compactMap { Int($0.prefix { $0.isNumber }) })

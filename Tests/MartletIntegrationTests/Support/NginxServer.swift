@@ -62,6 +62,9 @@ struct NginxServer: Sendable {
   /// Starts a new worker process for new connections; the old one closes its connections as they become idle.
   func reload() { process.send(SIGHUP) }
 
+  /// Stops listening, and ends when all responses are sent; it must run with `canReload`.
+  func drain() { process.send(SIGQUIT) }
+
   /// Stops nginx with its processes.
   func stop() async {
     process.send(SIGTERM)

@@ -45,13 +45,52 @@ final class CertificateAuthority {
     return identity
   }
 
-  /// Creates a self-signed certificate.
-  func selfSigned() async throws -> Identity {
+  /// Signs a certificate that may sign others.
+  func intermediate() async throws -> Identity {
     let identity = newIdentity()
+    try folder.write("basicConstraints = critical, CA:TRUE\nkeyUsage = critical, keyCertSign\n", to: "\(count).ext")
+    try await openssl(
+      ["req", "-new", "-subj", "/CN=intermediate"] + newKey(identity.key.lastPathComponent)
+        + ["-out", folder.path("\(count).csr")])
+    try await sign(identity, certificate: "ca.pem", key: "ca.key")
+    return identity
+  }
+
+  /// Signs a certificate for 127.0.0.1 with the key of an intermediate certificate.
+  func identity(signedBy signer: Identity) async throws -> Identity {
+    let identity = newIdentity()
+    try folder.write("subjectAltName = IP:127.0.0.1\nbasicConstraints = critical, CA:FALSE\n", to: "\(count).ext")
+    try await openssl(
+      ["req", "-new", "-subj", "/CN=server"] + newKey(identity.key.lastPathComponent)
+        + ["-out", folder.path("\(count).csr")])
+    try await sign(
+      identity, certificate: signer.certificate.lastPathComponent, key: signer.key.lastPathComponent)
+    return identity
+  }
+
+  private func sign(_ identity: Identity, certificate: String, key: String) async throws {
+    try await TestProgram.openssl.run([
+      "x509", "-req", "-in", folder.path("\(count).csr"), "-extfile", folder.path("\(count).ext"), "-days", "30",
+      "-CA", folder.path(certificate), "-CAkey", folder.path(key), "-set_serial", "\(1000 + count)", "-out",
+      identity.certificate.path,
+    ])
+  }
+
+  /// Creates a self-signed certificate, by default with a key of P-256.
+  func selfSigned(_ keyOptions: [String]? = nil) async throws -> Identity {
+    let identity = newIdentity()
+    let name = identity.key.lastPathComponent
     try await openssl(
       ["req", "-x509", "-extensions", "self", "-subj", "/CN=self", "-days", "30"]
-        + newKey(identity.key.lastPathComponent) + ["-out", identity.certificate.path])
+        + (keyOptions.map { $0 + ["-nodes", "-keyout", folder.path(name)] } ?? newKey(name))
+        + ["-out", identity.certificate.path])
     return identity
+  }
+
+  /// Stores certificates in one file.
+  func file(of certificates: [URL]) throws -> URL {
+    count += 1
+    return try folder.write(try certificates.reduce(Data()) { try $0 + Data(contentsOf: $1) }, to: "\(count).chain")
   }
 
   /// Stores a certificate and its key in one file.

@@ -99,7 +99,8 @@ struct HTTP2Server {
   /// - `fill:COUNT`: DATA with `COUNT` times `x`.
   /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one, and `-2` and `+2` are its neighbors.
   /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with a different length. `raw:HEX`: bytes.
-  /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`.
+  /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`. `until:NUMBER`: waits for that request, on another
+  ///   connection.
   /// - `again` ends the response to the first of equal requests.
   /// - `refuse`: REFUSED_STREAM in place of the response to the first of equal requests. `refuse:CODE:LAST`: The same
   ///   with GOAWAY and the end of the connection.
@@ -194,13 +195,16 @@ struct HTTP2Server {
                             self.socket.sendall(data)
                             raise Closed
                         break
-                elif text == "close" or text.startswith(("wait:", "signal:")):
+                elif text == "close" or text.startswith(("wait:", "signal:", "until:")):
                     self.socket.sendall(data)
                     data = b""
                     if text == "close":
                         raise Closed
                     if text.startswith("signal:"):
                         os.kill(int(text.split(":")[2]), int(text.split(":")[1]))
+                    elif text.startswith("until:"):
+                        while text[6:] not in seen:
+                            time.sleep(0.002)
                     else:
                         time.sleep(int(text[5:]) / 1000)
                 else:

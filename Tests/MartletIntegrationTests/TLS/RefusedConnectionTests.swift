@@ -172,5 +172,21 @@
               plain.close()
           refuses = not refuses
       """
+
+    @Test(.needs(.http2)) func `each request attempts a refused handshake only once`() async throws {
+      let server = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .closeAtOnce }))
+      let client = Lane.curl.client { $0.retry = .off }
+
+      await withTaskGroup { group in
+        for number in 0..<40 {
+          group.addTask {
+            let target = RequestTarget(text: "https://127.0.0.1:\(server.port)/\(number)")
+            await #expect(throws: HTTPError.self) { _ = try await client.get(target) }
+          }
+        }
+      }
+
+      #expect((1...40).contains(server.connectionCount))
+    }
   }
 #endif

@@ -16,7 +16,7 @@
 
     private static func answer(_ trailers: [String]) throws -> Data {
       var answer = Data("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
-      var rest = try Deflater.gzip(body)[...]
+      var rest = try Compressor.compress(body, .gzip)[...]
       while !rest.isEmpty {
         let chunk = rest.prefix(20_000)
         rest = rest.dropFirst(chunk.count)

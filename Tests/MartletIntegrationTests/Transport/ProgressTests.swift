@@ -13,7 +13,7 @@
     /// Returns a million letters, which gzip reduces to about 0.6 of their size.
     private static func coded() throws -> Data {
       var random = SeededGenerator(seed: 6)
-      return try Deflater.gzip(Data(count: 1_000_000) { _ in 97 + UInt8(random.next() % 26) })
+      return try Compressor.compress(Data(count: 1_000_000) { _ in 97 + UInt8(random.next() % 26) }, .gzip)
     }
 
     private static func expectRising(_ told: [TransferProgress]) {

@@ -71,6 +71,22 @@
               text = head.decode()
               tell(text.replace("\\r\\n", "|"))
               path = text.split(" ")[1].split("?")[0]
+              if path == "/refused":
+                  # Before the body, which is then read until the client ends the connection.
+                  connection.sendall(plain(200)[:-1])
+                  time.sleep(0.5)
+                  connection.sendall(b"o")
+                  while connection.recv(1 << 20):
+                      pass
+                  return tell("end of refused connection")
+              for line in text.split("\\r\\n"):
+                  if line.startswith("Content-Length: "):
+                      count = int(line[16:])
+                      while len(data) < count:
+                          data += connection.recv(65536)
+                      if count:
+                          tell(f"body of {count} bytes, {len(set(data[:count]))} different")
+                      data = data[count:]
               if path.startswith("/status/"):
                   connection.sendall(plain(path[8:]))
                   continue

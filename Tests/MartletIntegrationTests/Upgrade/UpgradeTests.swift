@@ -46,7 +46,7 @@
       #expect(!head.contains("Transfer-Encoding") && !head.contains("Expect"))
     }
 
-    @Test(.needs(.python, .openssl), arguments: [false, true])
+    @Test(.needs(.python, .openssl), arguments: HostFact.curlWithOpenSSL.holds ? [false, true] : [false])
     func `delivers the server's bytes after the client's end`(isSecure: Bool) async throws {
       let (server, trust) = try await server(isSecure: isSecure)
 
@@ -192,6 +192,49 @@
       #expect(error?.kind == .protocolViolation)
     }
 
+    @Test(.needs(.python), arguments: [1, 100, 300_000])
+    func `a body precedes the other protocol, and is repeated with credentials`(count: Int) async throws {
+      let server = try await UpgradeServer()
+      let client = HTTPClient { $0.transport = .curl }
+      let options = RequestOptions { $0.credential = .user("me", password: "secret") }
+      let request = HTTPRequest.post(server.target("/credentials"), body: .text(String(repeating: "x", count: count)))
+
+      try await client.upgrade(request, to: "echo", options: options) { connection in
+        try await connection.write(Data("ping".utf8))
+        var bytes = connection.bytes.makeAsyncIterator()
+        try await UpgradedConnection.read("ping", &bytes)
+      }
+
+      let bodies = server.log.split(separator: "\n").filter { $0.hasPrefix("body") }
+      #expect(bodies == Array(repeating: "body of \(count) bytes, 1 different", count: 2), "\(server.log)")
+    }
+
+    @Test(.needs(.python)) func `a refusal before the end of the body ends the connection`() async throws {
+      let server = try await UpgradeServer()
+      let client = HTTPClient { $0.transport = .curl }
+
+      let request = HTTPRequest.post(server.target("/refused"), body: .data(Data(count: 64 << 20)))
+      guard case .response(let response) = try await client.upgrade(request, to: "echo") else {
+        Issue.record("the protocol has changed")
+        return
+      }
+      #expect(try await response.body.collect(upTo: 100) == Data("no".utf8))
+      // Otherwise, the server would take this request for a part of the body.
+      try await client.upgrade(.get(server.target("/echo")), to: "echo") { $0.close() }
+
+      #expect(await server.prints("end of refused connection"))
+    }
+
+    @Test(.needs(.python)) func `a value is encoded before an upgrade`() async throws {
+      let server = try await UpgradeServer()
+      let client = HTTPClient { $0.transport = .curl }
+
+      try await client.upgrade(.post(server.target("/exec"), body: .json(["Tty": true])), to: "echo") { $0.close() }
+
+      #expect(server.log.contains("body of 12 bytes"), "\(server.log)")
+      #expect(server.log.contains("|Content-Length: 12"))
+    }
+
     // MARK: Bad input
 
     @Test func `invalid requests fail before anything is sent`() async throws {
@@ -204,7 +247,10 @@
         (.get(url), "a/b/c", .init(), nil, "the protocol 'a/b/c' is not a token"),
         (.get(url), "a\r\nb", .init(), nil, "is not a token"),
         (.get(url), "echo", .init(), .zero, "idleLimit is"),
-        (.post(url, body: .text("x")), "echo", .init(), nil, "an upgrade request has no body"),
+        (
+          .post(url, body: .stream(AsyncStream<Data> { $0.finish() })), "echo", .init(), nil,
+          "the body of an upgrade request must be in memory"
+        ),
         (.head(url), "echo", .init(), nil, "a HEAD request cannot change the protocol"),
         (.get(url, headers: ["Connection": "close"]), "echo", .init(), nil, "the header 'Connection'"),
         (

@@ -135,6 +135,33 @@
 
     // MARK: Pings and time
 
+    @Test(arguments: [[0x81, 0x01, 0x61], [0x89, 0x00], [0x8A, 0x00]] as [[UInt8]])
+    func `a flood of small frames delays neither receive nor close`(frame: [UInt8]) async throws {
+      let flood = Data((0..<(4 << 20)).map { frame[$0 % frame.count] })
+      let options = WebSocketOptions { $0.closeTimeout = .seconds(1) }
+      let (socket, _, client) = try await open(
+        [.text("first")] + Array(repeating: .bytes(flood.prefix(flood.count / 6 * 6)), count: 8) + [.hang],
+        options: options)
+      #expect(try await socket.receive() == .text("first"))
+      let other = try MockServer(.webSocket([.echo]))
+
+      // Beside it, another WebSocket of the client is served.
+      try await client.webSocket(.get(RequestTarget(other.url))) { neighbour in
+        for _ in 0..<20 {
+          try await neighbour.send("x")
+          #expect(try await neighbour.receive() == .text("x"))
+        }
+      }
+      // The queue is full, or the task reads; a receive can be cancelled, and a close ends.
+      let receiver = Task { try await socket.receive() }
+      receiver.cancel()
+      _ = await receiver.result
+      await socket.close()
+      try await socket.waitUntilClosed()
+
+      await client.waitUntilEmpty()
+    }
+
     @Test func `a missing pong throws and leaves the WebSocket open`() async throws {
       let options = WebSocketOptions { $0.pingTimeout = .milliseconds(100) }
       let (socket, _, _) = try await open([.echo], sendsPongs: false, options: options)
@@ -167,9 +194,11 @@
     @Test func `a server that never closes delays the end for closeTimeout`() async throws {
       let options = WebSocketOptions { $0.closeTimeout = .milliseconds(200) }
       let (socket, _, client) = try await open([.hang], options: options)
+      async let message = socket.receive()
 
       await socket.close()
 
+      #expect(try await message == nil)
       #expect(socket.closeCode == .abnormalClosure)
       await client.waitUntilEmpty()
     }
@@ -353,7 +382,8 @@
         let kind = Int.random(in: 0..<3, using: &generator)
         let task = Task {
           try await client.webSocket(.get(RequestTarget(server.url))) { socket in
-            for number in 0..<100 {
+            // Only the cancellation ends the loop, even if it is late.
+            for number in 0..<Int.max {
               if kind == 0 { try await socket.send("message \(number)") }
               if kind == 1 { try await socket.ping() }
               _ = try await socket.receive()

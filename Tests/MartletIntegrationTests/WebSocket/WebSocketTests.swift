@@ -135,6 +135,23 @@
       await client.waitUntilEmpty()
     }
 
+    @Test func `a receiver that closes after the end does not change the code`() async throws {
+      let server = try MockServer(.webSocket([.echo]))
+      let client = Lane.curl.client()
+
+      for number in 0..<50 {
+        let socket = try await client.webSocket(.get(RequestTarget(server.url)))
+        let receiver = Task {
+          while try await socket.receive() != nil {}
+          await socket.close()
+        }
+        try await socket.send("x")
+        try await socket.close(.goingAway)
+        try await receiver.value
+        #expect(await server.waitForWebSocket(number) { $0.isEnded }?.closeCode == .goingAway)
+      }
+    }
+
     @Test func `closes with 1001 when it is released, its closure throws, or the client is drained`() async throws {
       let server = try await WebSocketServer()
       let client = Lane.curl.client()

@@ -46,9 +46,9 @@ CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 NAMES = {CONTINUATION: "continuation", TEXT: "text", BINARY: "binary", CLOSE: "Close", PING: "ping", PONG: "pong"}
 RSV1, RSV2, RSV3 = 4, 2, 1
 
-MESSAGE_LIMIT = 10  # seconds until the client must have sent an expected message
-FAILURE_LIMIT = 3  # seconds until the client must have failed the connection, or ended it after the closing handshake
-VERDICT_LIMIT = 5  # seconds that GET /verdict/K waits
+MESSAGE_LIMIT = 20  # seconds until the client must have sent an expected message
+FAILURE_LIMIT = 15  # seconds until the client must have failed the connection, or ended it after the closing handshake
+VERDICT_LIMIT = 30  # seconds that GET /verdict/K waits
 QUIET = 0.03  # seconds during which a valid beginning of a message must not fail
 
 END, NOTHING = ("end", b""), ("nothing", b"")  # the events of a connection that ended, and of one that timed out

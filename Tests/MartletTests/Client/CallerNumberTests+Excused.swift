@@ -2,9 +2,13 @@ extension CallerNumberTests {
   /// Symbols, or types with a trailing dot, whose numbers the library never calculates with.
   static let excused = [
     "ActivityMonitor.": "a report of the library, except indicator(hideAfter:)",
+    "Authenticator.oauth(_:_:refreshLimit:)": "as oauth2(_:refreshLimit:refresh:)",
     "AuthenticationChallenge.previousFailures": "a report of the library", "Explanation.": "a report of the library",
     "HTTPClient.Diagnostics.": "a report",
     "HTTPClient.Configuration.clock": "a clock, not a number",
+    "HTTPClient.Configuration.maximumConnectionAge": "TransportSettingsTests tries hostile ages",
+    "TransportSettings.maximumConnectionAge": "TransportSettingsTests tries hostile ages",
+    "HTTPClient.preconnect(to:count:)": "PreconnectTests tries hostile counts",
     "HTTPClient.drainOnTermination(timeout:)": "exits the process; calls drain(timeout:)", "HTTPError.": "a report",
     "HTTPClient.waitForTermination(timeout:)": "waits for a signal; calls drain(timeout:)",
     "HTTPResponse.": "a report", "HTTPStatus.init(integerLiteral:)": "as init(rawValue:)",
@@ -13,11 +17,14 @@ extension CallerNumberTests {
     "HTTPBody.standardInput(length:contentType:)": "as descriptor(_:length:contentType:)",
     "TransferOptions.": "sets the field of RequestOptions with the same name",
     "HTTPHeaders.retryAfter(now:)": "RetryAfterTests covers dates",
-    "LoggingMiddleware.Detail.": "an option set", "ProtectionSpace.port": "as its initializer",
+    "LoggingMiddleware.Detail.": "an option set", "OAuthToken.": "dates, which are only compared",
+    "ProtectionSpace.port": "as its initializer",
     "RedirectPolicy.Hop.": "a report", "RequestContext.": "progress that a transport reports",
     "RequestQueue.Limits.perHost": "as concurrent(_:perHost:)",
     "HTTPClient.upgrade(_:to:idleLimit:freshFields:options:_:)": "as without a closure",
     "HTTPClient.startUpgrade(_:to:idleLimit:freshFields:options:_:)": "as upgrade", "UpgradeWriter.": "a report",
+    "UpgradedConnection.report(_:_:_:count:)": "a report of the protocol",
+    "HAREntry.WebSocketMessage.init(_:at:redaction:)": "as its members",
     "WebSocketOptions.Compression.level": "as init(level:)", "WebSocketOptions.KeepAlive.init(interval:)": "as pings",
     "WebSocketOptions.KeepAlive.interval": "as pings(every:)", "WebSocket.": "a report",
     "RequestQueue.Limits.total": "as concurrent(_:perHost:)",
@@ -29,6 +36,7 @@ extension CallerNumberTests {
     "ResponseBody.lines(upTo:)": "as StreamedResponse.lines(upTo:)",
     "ResponseCache.disk(_:bytes:)": "its tests cover sizes", "ResponseCache.store(_:maximumBodyBytes:)": "as disk",
     "ServerSentEvents.Event.": "a report of the library", "TransferProgress.": "a report of the library",
+    "SigV4.presigned(_:for:at:)": "SigV4Tests covers it", "SigV4.signed(_:at:)": "SigV4Tests covers it",
     "TransportSettings.engineThreads": "would start as many threads; the configuration bounds it",
   ]
 }

@@ -63,11 +63,30 @@ import Testing
     }
   }
 
+  /// Tries an option of a WebSocket that reconnects.
+  private static func reconnecting(
+    _ change: @escaping @Sendable (inout ReconnectingWebSocket.Options, Number) -> Void
+  ) -> Try {
+    { number in
+      _ = try await client().reconnectingWebSocket("http://a.test/", options: .init { change(&$0, number) }).next()
+    }
+  }
+
   /// Tries a client setting.
   private static func setting(_ change: @escaping @Sendable (inout HTTPClient.Configuration, Number) -> Void) -> Try {
     { number in
       let client = client { change(&$0, number) }
       for _ in 0..<2 { _ = try? await client.get("https://a.test/") }
+    }
+  }
+
+  /// Tries a member of a WebSocket's message in a HAR entry.
+  private static func message(_ change: @escaping @Sendable (inout HAREntry.WebSocketMessage, Number) -> Void) -> Try {
+    entry { entry, number in
+      let body = HAREntry.Body(mimeType: "", content: .text("x"), size: 1)
+      var message = HAREntry.WebSocketMessage(isSent: true, time: .distantPast, opcode: 1, body: body)
+      change(&message, number)
+      entry.webSocketMessages = [message]
     }
   }
 
@@ -374,6 +393,10 @@ import Testing
     "WebSocketOptions.Compression.minimumBytes": webSocket { $0.compression.minimumBytes = $1.int },
     "WebSocketOptions.Compression.init(level:)": webSocket { $0.compression = .init(level: $1.int) },
     "WebSocketOptions.KeepAlive.pings(every:)": webSocket { $0.keepAlive = .pings(every: $1.duration) },
+    "ReconnectingWebSocket.Options.initialDelay": reconnecting { $0.initialDelay = $1.duration },
+    "ReconnectingWebSocket.Options.maximumDelay": reconnecting { $0.maximumDelay = $1.duration },
+    "ReconnectingWebSocket.Options.maximumFailures": reconnecting { $0.maximumFailures = $1.int },
+    "ReconnectingWebSocket.Options.stableAfter": reconnecting { $0.stableAfter = $1.duration },
     "RequestQueue.Limits.concurrent(_:perHost:)": { number in
       let queue = RequestQueue(client: client(), limits: .concurrent(number.int, perHost: number.int))
       queue.add(.get("https://a.test/"))
@@ -409,6 +432,9 @@ import Testing
     "ServerSentEvents.Options.minimumDelay(_:)": events { $0 = .minimumDelay($1.duration) },
     "HTTPBody.bytes(upTo:)": { _ = try await HTTPBody.text("abc").bytes(upTo: $0.int) },
     "HAREntry.attempt": entry { $0.attempt = $1.int }, "HAREntry.hop": entry { $0.hop = $1.int },
+    "HAREntry.omittedMessageCount": entry { $0.omittedMessageCount = $1.int },
+    "HAREntry.WebSocketMessage.opcode": message { $0.opcode = $1.int },
+    "HAREntry.WebSocketMessage.time": message { $0.time = $1.date },
     "HAREntry.startedAt": entry { $0.startedAt = $1.date },
     "HAREntry.Body.size": entry { $0.response.body?.size = $1.int64 },
     "HAREntry.Request.bodySize": entry { $0.request.bodySize = $1.int64 },

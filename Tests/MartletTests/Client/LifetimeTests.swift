@@ -61,6 +61,25 @@ import Testing
     #expect(!task.isCancelled)
   }
 
+  @Test func `cancelAll ends the waits of attached work`() async throws {
+    final class Work: ClientWork {
+      let cancellations = Shared(0)
+      var snapshot: any Sendable { "work" }
+      func beginDraining() {}
+      func finishDraining(within limit: Duration?) async {}
+      func cancelWaits() { cancellations.withLock { $0 += 1 } }
+    }
+    let (client, work, detached) = (Self.hanging(), Work(), Work())
+    try client.attach(work)
+    try client.attach(detached)
+    client.detach(detached)
+
+    client.cancelAll()
+
+    #expect(work.cancellations.value == 1 && detached.cancellations.value == 0)
+    client.detach(work)
+  }
+
   @Test func `a managed request outlives its handle and its client`() async throws {
     let gate = Gate()
     let done = Log<String>()
@@ -271,6 +290,7 @@ import Testing
     case .started: "started"
     case .waiting: "waiting"
     case .attempt(let number, _): "attempt \(number)"
+    case .informational(let response): "informational \(response.status.rawValue)"
     case .head(let status): "head \(status.rawValue)"
     case .authenticating: "authenticating"
     case .upgraded: "upgraded"

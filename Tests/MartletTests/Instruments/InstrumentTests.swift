@@ -39,7 +39,9 @@ import Testing
       case .attempt(let number, let hop): "attempt \(number) of hop \(hop)"
       case .exchangeBegan(let exchange): "exchange \(exchange.number)"
       case .phase(let phase, let number): "\(number) \(phase)"
+      case .informational(let response, let number): "\(number) informational \(response.status.rawValue)"
       case .head(let head, let number): "\(number) head \(head.status.rawValue)"
+      case .message(let message, let number): "\(number) \(message.direction) \(message.kind) \(message.body.count)"
       case .decision(let entry): entry.decision.sentence
       case .exchangeEnded(_, let number): "\(number) ended"
       case .ended(.succeeded(let status), _): "succeeded \(status.rawValue)"

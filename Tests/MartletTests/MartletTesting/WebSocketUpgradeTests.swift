@@ -110,8 +110,8 @@ private struct Outcome {
 
   init(_ request: RecordedRequest, _ socket: MockWebSocket) {
     switch WebSocketUpgrade(request, socket) {
-    case .open(let head, let subprotocol, let deflate):
-      self.head = String(decoding: head, as: UTF8.self).replacing("\r\n", with: "\n")
+    case .open(let fields, let subprotocol, let deflate):
+      self.head = String(decoding: WebSocketUpgrade.head(fields), as: UTF8.self).replacing("\r\n", with: "\n")
       (self.subprotocol, self.deflate) = (subprotocol, deflate)
     case .response(let message): response = message
     }

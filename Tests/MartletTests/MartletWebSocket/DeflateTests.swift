@@ -115,6 +115,29 @@ import Testing
     for case .part(_, let part, _, _) in read.events { #expect(part.count <= InflateContext.stepSize) }
   }
 
+  /// The size of the previous message determines how much memory is requested.
+  @Test(arguments: [1, 7, 1000, .max], [true, false])
+  func `expands messages of different sizes that arrive in chunks`(_ size: Int, _ keepsContext: Bool) throws {
+    var generator = SeededGenerator(seed: 7)
+    let deflate = PermessageDeflate(serverNoContextTakeover: !keepsContext)
+    var writer = MessageWriter(.server, deflate: deflate)
+    var (stream, messages) = (Data(), [WebSocketEvent]())
+    for count in [200_000, 3, 0, 40_000, 65_536, 65_537, 1, 32_768, 32_769, 130, 200_000] {
+      // Digits compress to about half of their size.
+      let message = Data((0..<count).map { _ in UInt8.random(in: 48...57, using: &generator) })
+      stream += try writer.binary(message)
+      messages.append(.binary(message))
+    }
+    let step = min(size, stream.count)
+    let chunks = stride(from: 0, to: stream.count, by: step).map { stream.dropFirst($0).prefix(step) }
+
+    let read = ReadEvents(MessageReader(.client, deflate: deflate), chunks)
+
+    #expect(read.violation == nil && read.events == messages)
+    // A program may use indices from 0.
+    for case .binary(let data) in read.events { #expect(data.startIndex == 0) }
+  }
+
   @Test(arguments: ["c1 06 f248cdc9c907", "c1 03 f248cd"])
   func `rejects truncated messages`(_ bytes: String) {
     #expect(Self.read(bytes).events.isEmpty)

@@ -2,6 +2,9 @@ import Foundation
 import MartletTesting
 import TestSupport
 import Testing
+#if os(Linux)
+  import CurlEngine
+#endif
 
 @testable import Martlet
 
@@ -18,11 +21,13 @@ import Testing
     ("resolve", { $0.resolve = ["a.test": ["127.0.0.1"]] }), ("unixSocket", { $0.unixSocket = "/s" }),
     ("localInterface", { $0.localInterface = "lo" }),
     ("idleConnectionLifetime", { $0.idleConnectionLifetime = .seconds(1) }),
+    ("maximumConnectionAge", { $0.maximumConnectionAge = .seconds(1) }),
+    ("shufflesAddresses", { $0.shufflesAddresses = true }),
     ("addresses", { $0.addresses = AddressPolicy(except: []) }),
   ]
 
   /// Properties that only tests set.
-  private static let testOnly: Set = ["answerPace", "receiveMarks"]
+  private static let testOnly: Set = ["answerPace", "receiveMarks", "fileInterval"]
 
   @Test func `compares each property`() {
     let names = Mirror(reflecting: TransportSettings()).children.compactMap(\.label)
@@ -35,6 +40,22 @@ import Testing
       #expect(settings.isSame(as: copy), "\(name)")
       #expect(!settings.isSame(as: TransportSettings()), "\(name)")
     }
+  }
+
+  @Test func `the maximum age of connections must be positive`() async {
+    let extremes = [Int64.min, -1, 0, 1, .max].flatMap { [Duration.seconds($0), .nanoseconds($0)] }
+    for age in extremes {
+      var settings = TransportSettings()
+      settings.maximumConnectionAge = age
+      #expect((settings.problem == nil) == (age > .zero), "\(age)")
+      #if os(Linux)
+        let limit = CurlConnectionSettings(settings).maximumAge ?? 0
+        #expect(limit >= 1 && limit <= 1 << 50)
+      #endif
+    }
+    let client = HTTPClient(StubTransport(script: [.text("x")])) { $0.maximumConnectionAge = .zero }
+    let error = await #expect(throws: HTTPError.self) { try await client.get("https://a.test/") }
+    #expect(error?.kind == .invalidRequest && error?.message.contains("maximumConnectionAge is 0") == true)
   }
 
   @Test func `a resolver equals only itself`() {

@@ -198,5 +198,24 @@
         return
       }
     }
+
+    @Test func `a loop that waits for bytes learns of the next ones, or of the end`() {
+      let buffer = UploadBuffer()
+
+      #expect(buffer.awaitsBytes())
+      #expect(buffer.write(Data("ab".utf8)) == .awaited)
+      #expect(!buffer.awaitsBytes())
+      guard case .bytes(2) = take(10, from: buffer) else {
+        Issue.record("the bytes are missing")
+        return
+      }
+      #expect(buffer.awaitsBytes())
+      #expect(buffer.finish())
+      #expect(!buffer.awaitsBytes())
+
+      let stopped = UploadBuffer()
+      stopped.stop()
+      #expect(!stopped.awaitsBytes())
+    }
   }
 #endif

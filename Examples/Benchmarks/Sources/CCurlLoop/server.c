@@ -135,21 +135,26 @@ static void read_peer(int socket) {
   if (count == 0 || (errno != EAGAIN && errno != EINTR)) drop(socket);
 }
 
+int bench_accept(int listener, int poll) {
+  int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (socket < 0) return -1;
+  int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = socket};
+  epoll_ctl(poll, EPOLL_CTL_ADD, socket, &event);
+  return socket;
+}
+
 static void accept_all(int listener, int poll) {
-  for (;;) {
-    int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket < 0) return;
+  int socket;
+  while ((socket = bench_accept(listener, poll)) >= 0) {
     peer *peer = socket < kMaximumSockets ? calloc(1, sizeof *peer) : NULL;
     if (!peer) {
       close(socket);
       continue;
     }
-    int on = 1;
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     peer->generation = ++generations;
     peers[socket] = peer;
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = socket};
-    epoll_ctl(poll, EPOLL_CTL_ADD, socket, &event);
   }
 }
 
@@ -181,7 +186,7 @@ static void *serve(void *context) {
   return NULL;
 }
 
-static int listen_on_loopback(int *port) {
+int bench_listen_on_loopback(int *port) {
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof address;
@@ -196,7 +201,7 @@ static int listen_on_loopback(int *port) {
 
 int bench_server_start(void) {
   int port = 0;
-  int listener = listen_on_loopback(&port);
+  int listener = bench_listen_on_loopback(&port);
   if (listener < 0) return 0;
   pthread_t thread;
   if (pthread_create(&thread, NULL, serve, (void *)(intptr_t)listener)) return 0;
@@ -206,7 +211,7 @@ int bench_server_start(void) {
 
 int bench_free_port(void) {
   int port = 0;
-  int listener = listen_on_loopback(&port);
+  int listener = bench_listen_on_loopback(&port);
   if (listener >= 0) close(listener);
   return port;
 }

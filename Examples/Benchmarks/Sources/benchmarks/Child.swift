@@ -58,15 +58,57 @@ enum Child {
     case .martletURLSession: MartletPeer(.urlSession, connections: connections, threads: threads, cache: cache)
     case .martletCurl: MartletPeer(.curl, connections: connections, threads: threads, cache: cache)
     case .asyncHTTPClient: AsyncHTTPClientPeer(connections: connections, roots: nil)
+    case .nio: throw Impossible("only for WebSockets")
     case .curlTasks: try CurlTasksPeer(connections: connections, isHTTP2: isHTTP2)
     case .curlLoop: try CurlLoopPeer(connections: connections, roots: nil, isHTTP2: isHTTP2)
     }
   }
 
   @concurrent
+  private static func measureSockets(_ job: Job, _ peer: some SocketPeer) async throws -> Measurement {
+    let (servers, workload) = (job.servers, job.workload)
+    let isCompressed = workload.isCompressed
+    let payload = workload == .socketEcho || workload == .socketEcho64 ? Payload.small : Payload.large
+    let messages = Servers.bodyLength / payload.count
+    func echo(for seconds: Double) async throws -> Int {
+      try await peer.echo(
+        servers.echo, payload: payload, isCompressed: isCompressed, concurrency: workload.concurrency, seconds: seconds)
+    }
+    func transfer(_ count: Int) async throws {
+      switch workload {
+      case .socketSend, .socketSendCompressed:
+        try await peer.send(servers.sink, payload: payload, isCompressed: isCompressed, count: count)
+      default: try await peer.receive(servers.source, payload: payload, isCompressed: isCompressed, count: count)
+      }
+    }
+    if workload == .idleSockets {
+      _ = try await peer.echo(servers.echo, payload: payload, isCompressed: false, concurrency: 1, seconds: 0)
+      return try await peer.keepIdle(servers.echo, count: workload.concurrency)
+    }
+    if workload.isTransfer {
+      try await transfer(10)
+      return try await Meter.measure(idle: Memory.resident) {
+        try await transfer(messages)
+        return 1
+      }
+    }
+    _ = try await echo(for: 0)
+    let idle = Memory.resident
+    _ = try await echo(for: job.warmUpSeconds)
+    return try await Meter.measure(idle: idle) { try await echo(for: job.seconds) }
+  }
+
+  @concurrent
   private static func measure(_ job: Job, roots: String?) async throws -> Measurement {
     let servers = job.servers
     let workload = job.workload
+    if workload.isSocket {
+      switch job.client {
+      case .martletCurl: return try await measureSockets(job, MartletSocketPeer())
+      case .nio: return try await measureSockets(job, NIOSocketPeer())
+      default: throw Impossible("has no WebSocket here")
+      }
+    }
     let length = Servers.smallLength
     let make = { try makePeer(job, roots: roots) }
     var peer: any Peer = try make()
@@ -146,6 +188,9 @@ enum Child {
         try await peer.burst(servers.held, length: length, count: workload.concurrency)
         return workload.concurrency
       }
+    case .socketEcho, .socketEcho64, .socketEchoCompressed, .socketSend, .socketReceive, .socketSendCompressed,
+      .socketReceiveCompressed, .idleSockets:
+      throw Impossible("only for WebSockets")
     case .cancel:
       try await peer.get(servers.held, length: length)
       return try await measureCancel(peer, job)

@@ -21,6 +21,8 @@ struct Servers: Codable {
   var http2: Int
   /// The port of the server for tasks that nginx cannot do.
   var own: Int
+  /// The port of the WebSocket server.
+  var socket: Int
   /// The system's certificates and the certificate created for this run, in one file.
   var bundle: String
   /// A file of `bodyLength` bytes.
@@ -46,6 +48,9 @@ struct Servers: Codable {
   var smallTLSOnce: String { "https://127.0.0.1:\(tlsOnce)/small" }
   var held: String { "http://127.0.0.1:\(own)/held" }
   var never: String { "http://127.0.0.1:\(own)/never" }
+  var echo: String { "ws://127.0.0.1:\(socket)/echo" }
+  var sink: String { "ws://127.0.0.1:\(socket)/sink" }
+  var source: String { "ws://127.0.0.1:\(socket)/source" }
   var upload: String { "http://127.0.0.1:\(own)/upload" }
 }
 

@@ -13,10 +13,11 @@ final class ServerSet {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("benchmarks-\(getpid())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let own = Int(bench_server_start())
-    guard own > 0 else { throw Complaint("no loopback socket can be opened") }
+    let socket = Int(bench_websocket_server_start())
+    guard own > 0, socket > 0 else { throw Complaint("no loopback socket can be opened, or libcrypto is missing") }
     servers = Servers(
       plain: Int(bench_free_port()), tls: Int(bench_free_port()), tlsOnce: Int(bench_free_port()),
-      http2: Int(bench_free_port()), own: own,
+      http2: Int(bench_free_port()), own: own, socket: socket,
       bundle: folder.appendingPathComponent("bundle.pem").path, file: folder.appendingPathComponent("big").path)
     try Self.writeFiles(folder)
     try Self.makeCertificates(folder, openssl)

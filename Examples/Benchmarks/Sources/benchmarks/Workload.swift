@@ -23,26 +23,44 @@ enum Workload: String, CaseIterable, Codable {
   case idleClients = "idle-clients"
   case inFlight = "in-flight-1000"
   case cancel
+  case socketEcho = "ws-echo"
+  case socketEcho64 = "ws-echo-64"
+  case socketEchoCompressed = "ws-echo-compressed"
+  case socketSend = "ws-send-1g"
+  case socketReceive = "ws-receive-1g"
+  case socketSendCompressed = "ws-send-1g-compressed"
+  case socketReceiveCompressed = "ws-receive-1g-compressed"
+  case idleSockets = "ws-idle-10000"
 
   static let idleClientCount = 100
 
   /// The number of requests at a time.
   var concurrency: Int {
     switch self {
-    case .get64, .tls64, .http2: 64
+    case .get64, .tls64, .http2, .socketEcho64: 64
     case .get256: 256
     case .get1024: 1024
     case .http2Downloads: 100
     case .threads2: 2
     case .inFlight, .cancel: 1000
+    case .idleSockets: 10_000
     default: 1
     }
   }
 
   /// Whether each request is a gigabyte, so megabytes per second say more than requests.
   var isTransfer: Bool {
-    [.download, .copiedDownload, .slowDownload, .buffered, .upload, .tlsDownload, .tlsUpload, .threads2].contains(self)
+    [
+      .download, .copiedDownload, .slowDownload, .buffered, .upload, .tlsDownload, .tlsUpload, .threads2, .socketSend,
+      .socketReceive, .socketSendCompressed, .socketReceiveCompressed,
+    ].contains(self)
   }
+
+  /// Whether WebSockets transport messages.
+  var isSocket: Bool { rawValue.hasPrefix("ws-") }
+
+  /// Whether messages are compressed.
+  var isCompressed: Bool { rawValue.hasSuffix("-compressed") }
 
   /// Whether responses arrive over one HTTP/2 connection.
   var isHTTP2: Bool { self == .http2 || self == .http2Downloads }
@@ -79,6 +97,14 @@ enum Workload: String, CaseIterable, Codable {
     case .idleClients: "100 clients made, one GET by each, and all of them kept"
     case .inFlight: "1,000 GETs at a time, each answered after a second"
     case .cancel: "1,000 GETs that wait, cancelled at once"
+    case .socketEcho: "a message of 100 bytes and its echo, one after the other"
+    case .socketEcho64: "messages of 100 bytes and their echoes, over 64 WebSockets at a time"
+    case .socketEchoCompressed: "a compressed message of 64 KiB and its echo, one after the other"
+    case .socketSend: "1 GiB up in messages of 64 KiB"
+    case .socketReceive: "1 GiB down in messages of 64 KiB"
+    case .socketSendCompressed: "1 GiB up in compressed messages of 64 KiB (before compression)"
+    case .socketReceiveCompressed: "1 GiB down in compressed messages of 64 KiB (after expansion)"
+    case .idleSockets: "10,000 WebSockets, opened and kept for two seconds"
     }
   }
 }
@@ -89,6 +115,7 @@ enum Client: String, CaseIterable, Codable {
   case martletURLSession = "martlet-urlsession"
   case martletCurl = "martlet-curl"
   case asyncHTTPClient = "async-http-client"
+  case nio
   case curlTasks = "libcurl-tasks"
   case curlLoop = "libcurl-loop"
 
@@ -98,6 +125,7 @@ enum Client: String, CaseIterable, Codable {
     case .martletURLSession: "Martlet with its default transport, `client.get`"
     case .martletCurl: "Martlet with `transport: .curl`, `client.get`"
     case .asyncHTTPClient: "AsyncHTTPClient, `execute` and the collected body"
+    case .nio: "SwiftNIO's WebSocket over `NIOAsyncChannel`, with zlib where messages are compressed; WebSocket only"
     case .curlTasks: "the same C loop on its own thread, and a Swift task that waits for each request; small GETs only"
     case .curlLoop: "a C loop over libcurl's multi interface and epoll, on the calling thread: the ceiling"
     }

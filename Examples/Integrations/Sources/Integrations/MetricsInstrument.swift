@@ -16,6 +16,10 @@ import Synchronization
 /// | `http.client.request.body.size` | a recorder: the bytes of the request's body |
 /// | `http.client.response.body.size` | a recorder: the bytes of the response's body |
 ///
+/// ``recordConnections(of:)`` adds `http.client.open_connections`, a meter with the dimension `http.connection.state`
+/// (`active` or `idle`), and `http.client.queued_requests`, the requests that wait for a connection, which is not one of
+/// OpenTelemetry's names.
+///
 /// Their dimensions are `http.request.method`, `server.address` and `server.port`. At the end of an exchange,
 /// `http.response.status_code`, `network.protocol.version` and `error.type` are added if known.
 public final class MetricsInstrument: Instrument {
@@ -24,9 +28,16 @@ public final class MetricsInstrument: Instrument {
     let exchange: Int
   }
 
+  private struct Server: Hashable {
+    let host: String
+    let port: Int
+  }
+
   private struct State {
     var open: [Key: [String: JSONValue]] = [:]
     var active: [[String]: Int] = [:]
+    /// The servers whose connections were recorded.
+    var servers: Set<Server> = []
   }
 
   private static let dimensions = [
@@ -65,6 +76,40 @@ public final class MetricsInstrument: Instrument {
       Recorder(label: "http.client.response.body.size", dimensions: dimensions, factory: factory)
         .record(summary.receivedBytes)
     default: break
+    }
+  }
+
+  /// Records the numbers of a client's connections and waiting requests, once.
+  ///
+  /// Counting costs nothing between calls.
+  public func recordConnections(of client: HTTPClient) {
+    var counts: [Server: (active: Int, idle: Int, queued: Int)] = [:]
+    for pool in client.activity.current.connections {
+      let known = counts[Server(host: pool.host, port: pool.port)] ?? (0, 0, 0)
+      counts[Server(host: pool.host, port: pool.port)] =
+        (known.active + pool.active, known.idle + pool.idle, known.queued + pool.queued)
+    }
+    state.withLock { state in
+      for server in state.servers.union(counts.keys) {
+        let count = counts[server] ?? (0, 0, 0)
+        let dimensions = [("server.address", server.host), ("server.port", "\(server.port)")]
+        for (name, value) in [("active", count.active), ("idle", count.idle)] {
+          Meter(
+            label: "http.client.open_connections", dimensions: dimensions + [("http.connection.state", name)],
+            factory: factory
+          ).set(value)
+        }
+        Meter(label: "http.client.queued_requests", dimensions: dimensions, factory: factory).set(count.queued)
+      }
+      state.servers = Set(counts.keys)
+    }
+  }
+
+  /// Records the connections of a client repeatedly, until the task is cancelled.
+  public func watchConnections(of client: HTTPClient, every interval: Duration = .seconds(10)) async throws {
+    while true {
+      recordConnections(of: client)
+      try await Task.sleep(for: interval)
     }
   }
 

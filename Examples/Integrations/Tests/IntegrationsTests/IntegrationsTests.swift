@@ -1,6 +1,5 @@
 import CoreMetrics
 import Foundation
-import HTTPTypes
 import InMemoryLogging
 import InMemoryTracing
 import Integrations
@@ -44,6 +43,23 @@ import Tracing
     let lines = handler.entries.map { "\($0.message)" }
     #expect(lines.contains { $0.hasSuffix("> GET https://example.test/x?token=***") }, "\(lines)")
     #expect(handler.entries.allSatisfy { $0.level == .debug } && !lines.contains { $0.contains("canary") })
+  }
+
+  @Test func `metrics contain connections`() async throws {
+    let metrics = TestMetrics()
+    let instrument = MetricsInstrument(metrics)
+    let server = try MockServer(.ok())
+    let client = HTTPClient { $0.transport = .curl }
+
+    try await client.get(RequestTarget(server.url))
+    instrument.recordConnections(of: client)
+
+    let place = [("server.address", "127.0.0.1"), ("server.port", "\(server.port)")]
+    let idle = try metrics.expectMeter("http.client.open_connections", place + [("http.connection.state", "idle")])
+    let active = try metrics.expectMeter("http.client.open_connections", place + [("http.connection.state", "active")])
+    let queued = try metrics.expectMeter("http.client.queued_requests", place)
+    #expect(idle.values.last == 1 && active.values.last == 0 && queued.values.last == 0)
+    withExtendedLifetime(server) {}
   }
 
   @Test func `metrics have the conventions' names and dimensions`() async throws {
@@ -112,25 +128,6 @@ import Tracing
     await client.drain()
 
     #expect(tracer.finishedSpans.count == 2 && tracer.finishedSpans.allSatisfy { $0.status?.code == .error })
-  }
-
-  @Test func `requests and responses of swift-http-types convert both ways`() async throws {
-    var request = HTTPTypes.HTTPRequest(
-      method: .post, scheme: "https", authority: "example.test:8443", path: "/a%20b?c=d%2F")
-    request.headerFields = [.accept: "text/plain", HTTPField.Name("X-Two")!: "1"]
-    request.headerFields.append(HTTPField(name: HTTPField.Name("X-Two")!, value: "2"))
-
-    let converted = Martlet.HTTPRequest(request, body: .text("x"))
-
-    #expect(converted.method == .post && converted.url?.absoluteString == "https://example.test:8443/a%20b?c=d%2F")
-    #expect(converted.headers[all: "x-two"] == ["1", "2"] && converted.httpRequest == request)
-    let relative = HTTPTypes.HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/users")
-    #expect(Martlet.HTTPRequest(relative).url?.absoluteString ?? "/users" == "/users")
-    #expect(Martlet.HTTPRequest(relative).httpRequest == nil)
-
-    let client = Self.client([.text("hello", headers: ["X-A": "b"])]) { _ in }
-    let response = try await client.send(Martlet.HTTPRequest(relative)).httpResponse
-    #expect(response.status == .ok && response.headerFields[HTTPField.Name("X-A")!] == "b")
   }
 
   @Test func `a service drains its client at a graceful shutdown`() async throws {

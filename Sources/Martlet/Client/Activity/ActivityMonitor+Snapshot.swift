@@ -27,6 +27,10 @@ extension ActivityMonitor {
     public var loads: [LoadState] = []
     /// The use of the data budget, or `nil` without one.
     public var data: DataState?
+    /// The connections and waiting requests by server; with the Linux engine only.
+    ///
+    /// While the engine is busy, the numbers of connections are as of the previous snapshot.
+    public var connections: [ConnectionPool] = []
     /// The number of running and waiting requests, by host.
     public var byHost: [String: Int] = [:]
 
@@ -76,6 +80,8 @@ extension ActivityMonitor {
     public let attempt: Int
     /// The state of the call.
     public let state: RequestEvent.State
+    /// The protocol to which the connection has changed, such as `websocket`, or `nil`.
+    public let upgradedProtocol: String?
     /// The bytes transferred so far.
     public let progress: TransferProgress
     /// The time since the call started.
@@ -93,6 +99,7 @@ extension ActivityMonitor {
       // An attempt without a following delay is the last one; its response is being read.
       attempt = call.attempts.last.map { $0.delay == nil ? $0.number : $0.number + 1 } ?? 1
       state = call.stage
+      upgradedProtocol = call.upgradedProtocol
       progress = call.progress
       elapsed = call.elapsed
     }

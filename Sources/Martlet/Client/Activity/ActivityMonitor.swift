@@ -162,6 +162,7 @@ extension ClientCore {
     (snapshot.totals.bytesReceived, snapshot.totals.bytesSent) = meter.totals
     snapshot.bytesPerSecond = meter.rate(at: timeline.now())
     snapshot.loads = loads
+    snapshot.connections = settings.connectionPools
     let configuration = settings.configuration
     if let ledger = configuration.dataLedger {
       let now = configuration.now()

@@ -168,6 +168,15 @@ final class ConnectionLimiter: Sendable {
     }
   }
 
+  /// The numbers of waiting requests by origin.
+  var waitingByOrigin: [Origin: Int] {
+    state.withLock { state in
+      var counts: [Origin: Int] = [:]
+      for (use, queue) in state.queues { counts[state.sites[use.pool.site].origin, default: 0] += queue.count }
+      return counts
+    }
+  }
+
   /// Whether exchanges with an origin are known to share connections.
   func isMultiplexed(_ origin: Origin) -> Bool {
     state.withLock { state in state.numbers[origin].map { state.sites[$0].agreed.isMultiplexed } ?? false }

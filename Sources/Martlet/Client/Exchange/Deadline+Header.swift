@@ -13,7 +13,8 @@ extension Deadline {
   /// }
   /// ```
   ///
-  /// Only the named origins receive the field, even after a redirect. Each attempt sends the time that remains when it
+  /// Only the named origins receive the field, even after a redirect; the base URL's origin covers the servers of a
+  /// ``Cluster`` that is one service. Each attempt sends the time that remains when it
   /// begins to wait for its connection, until the deadline (``withDeadline(_:name:clock:_:)``) or the total limit
   /// (``TimeoutPolicy/total``), whichever comes first, less the ``margin``. A request without either has no such field,
   /// and a field that the program sets itself is kept.

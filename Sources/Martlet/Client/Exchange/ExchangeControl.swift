@@ -13,6 +13,8 @@ package final class ExchangeControl: Watched {
     /// The time of the watchdog's next check, if any.
     var nextLook: Duration?
     var isPaused = false
+    /// Whether the transport waits for a network.
+    var isOffline = false
     /// Whether the connection has changed to another protocol, in which silence is usual.
     var isUpgraded = false
     var queued = Duration.zero
@@ -23,6 +25,8 @@ package final class ExchangeControl: Watched {
     /// Whether the other exchange of a hedged request has won.
     var isLost = false
     var measured = HTTPResponse.Timing()
+    /// The facts that the transport reports at the end; boxed, because most transports report none.
+    var late: Boxed<ExchangeMeasurement>?
   }
 
   /// Ends this exchange; aborting the call aborts it too.
@@ -59,7 +63,7 @@ package final class ExchangeControl: Watched {
     state.withLock { state in
       switch state.phase {
       case .queued, .sending, .pausing: nil
-      case .connecting, .receiving: state.isPaused ? nil : start + state.queued
+      case .connecting, .receiving: state.isPaused || state.isOffline ? nil : start + state.queued
       // Sending a body takes time, so the wait begins with this phase.
       case .waiting: state.bytes.sent > 0 ? state.phaseStart : start + state.queued
       }
@@ -81,7 +85,8 @@ package final class ExchangeControl: Watched {
       if state.isOver { return .over }
       switch state.phase {
       case .queued, .sending, .pausing: return .client
-      case .connecting: return hasBody || state.isPaused ? .client : .server(since: start + state.queued)
+      case .connecting:
+        return hasBody || state.isPaused || state.isOffline ? .client : .server(since: start + state.queued)
       case .waiting: return .server(since: hasBody ? state.phaseStart : start + state.queued)
       case .receiving: return .over
       }
@@ -105,8 +110,8 @@ package final class ExchangeControl: Watched {
       })
   }
 
-  /// The actions after the lock is released: the next check to plan, and the new phase to report.
-  private typealias Change = (next: Duration?, entered: HTTPError.Phase?)
+  /// The actions after the lock is released: the next check to plan, the new phase, and the end of a wait to report.
+  private typealias Change = (next: Duration?, entered: HTTPError.Phase?, isOnline: Bool)
 
   private func change(_ state: inout State, to phase: HTTPError.Phase, at now: Duration) -> Change {
     let isNew = state.phase != phase && !state.isOver
@@ -114,11 +119,13 @@ package final class ExchangeControl: Watched {
     state.phaseStart = now
     // Bytes may have been transferred since `now`.
     state.lastMove = max(state.lastMove, now)
-    return (look(&state), isNew ? phase : nil)
+    let isOnline = exchange(&state.isOffline, with: false)
+    return (look(&state), isNew ? phase : nil, isOnline)
   }
 
   private func announce(_ change: Change) {
     if let next = change.next { watch(next) }
+    if change.isOnline { call.report(.running) }
     if let phase = change.entered, number > 0 { call.report(.phase(phase, exchange: number)) }
   }
 
@@ -141,7 +148,7 @@ package final class ExchangeControl: Watched {
       if let expected { $0.bytes.expectedToSend = expected }
       let isLast = $0.bytes.expectedToSend.map { [sent = $0.bytes.sent] in sent >= $0 } ?? false
       let phase: HTTPError.Phase = isLast ? .waiting : .sending
-      guard $0.phase != .receiving, $0.phase != phase else { return ($0.bytes, (nil, nil)) }
+      guard $0.phase != .receiving, $0.phase != phase else { return ($0.bytes, (nil, nil, false)) }
       return ($0.bytes, self.change(&$0, to: phase, at: now))
     }
     announce(change)
@@ -154,7 +161,7 @@ package final class ExchangeControl: Watched {
     announce(
       state.withLock {
         $0.lastMove = now
-        return $0.phase == .sending ? change(&$0, to: .waiting, at: now) : (nil, nil)
+        return $0.phase == .sending ? change(&$0, to: .waiting, at: now) : (nil, nil, false)
       })
   }
 
@@ -194,8 +201,32 @@ package final class ExchangeControl: Watched {
     }
   }
 
+  /// Reports that the transport waits for a network; only the total limit applies until the exchange progresses.
+  package func waitForConnectivity() {
+    let isNew = state.withLock { state in
+      guard state.phase == .connecting, !state.isOver else { return false }
+      return !exchange(&state.isOffline, with: true)
+    }
+    if isNew { call.report(.waiting(.connectivity)) }
+  }
+
+  /// Records what the transport could only measure at the end of the exchange.
+  func didMeasure(_ measurement: ExchangeMeasurement) {
+    if number > 0 {
+      state.withLock { state in
+        var measurement = measurement
+        measurement.timing.queued = state.queued
+        state.late = Boxed(measurement)
+      }
+    }
+    guard call.explains, let connection = measurement.connection else { return }
+    call.report(.decided(.connection(connection, measurement.httpVersion)))
+  }
+
   /// Records that the connection has changed to another protocol.
   func upgraded() { state.withLock { $0.isUpgraded = true } }
+
+  var isUpgraded: Bool { state.withLock { $0.isUpgraded } }
 
   /// Reports the status and the times that the transport measured.
   package func didReceiveHead(_ status: HTTPStatus, _ timing: HTTPResponse.Timing) {
@@ -216,11 +247,14 @@ package final class ExchangeControl: Watched {
 
   /// Ends the exchange; no limit applies any longer.
   package func end(_ error: (any Error)? = nil) {
-    let (wasWatched, wasOver, isLost, phase, bytes) = state.withLock { state in
+    let (wasWatched, wasOver, isLost, wasOffline, phase, bytes, late) = state.withLock { state in
       // An abandoned transport may still report, and nothing would end its watch.
-      defer { (state.nextLook, state.isOver) = (nil, true) }
-      return (state.nextLook != nil, state.isOver, state.isLost, state.phase, state.bytes)
+      defer { (state.nextLook, state.isOver, state.isOffline) = (nil, true, false) }
+      return (
+        state.nextLook != nil, state.isOver, state.isLost, state.isOffline, state.phase, state.bytes, state.late
+      )
     }
+    if wasOffline { call.report(.running) }
     if isLost, !wasOver { call.core.countWaste(bytes.sent + bytes.received) }
     if number > 0, !wasOver {
       let error = abortSource.error ?? error
@@ -228,7 +262,8 @@ package final class ExchangeControl: Watched {
         sentBytes: bytes.sent, receivedBytes: bytes.received, phase: phase,
         failure: error is CancellationError ? .cancelled : (error as? HTTPError)?.kind,
         duration: call.core.timeline.now() - start,
-        sentBody: capture?.sent, receivedBody: capture?.received)
+        sentBody: capture?.sent, receivedBody: capture?.received, httpVersion: late?.value.httpVersion,
+        connection: late?.value.connection, timing: late?.value.timing)
       call.notifyInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
     }
     if wasWatched { call.core.watchdog.forget(self, at: watchPlace) }
@@ -284,7 +319,7 @@ package final class ExchangeControl: Watched {
   private func limit(_ state: borrowing State) -> Limit? {
     switch state.phase {
     case .queued, .pausing: nil
-    case .connecting: connectLimit(state)
+    case .connecting: state.isOffline ? nil : connectLimit(state)
     case .waiting: headLimit(state)
     case .sending, .receiving: state.isPaused ? nil : state.isUpgraded ? upgradedLimit(state) : idleLimit(state)
     }

@@ -61,12 +61,3 @@ extension ClientSettings {
     return Origin(scheme: "https", host: origin.host, port: origin.port == 80 ? 443 : origin.port)
   }
 }
-
-extension AbsoluteURL {
-  /// The URL over https: the default port becomes that of https, other ports are kept (RFC 6797 §8.3).
-  fileprivate var secure: AbsoluteURL? {
-    var authority = authority
-    if authority.port == 443 { authority.port = nil }
-    return try? AbsoluteURL(scheme: "https", authority: authority, path: path, query: query, fragment: fragment)
-  }
-}

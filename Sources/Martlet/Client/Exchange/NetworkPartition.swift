@@ -27,7 +27,7 @@ struct NetworkPartition: Sendable, Hashable {
     if let interface = settings.localInterface { way.append("interface \(interface)") }
     authority = Self.digest(who)
     name = way.isEmpty ? authority : Self.digest([authority] + way)
-    certificate = settings.tls.clientCertificate.map { $0.materials.map(Self.digest).joined(separator: " ") }
+    certificate = settings.tls.clientCertificate.map(Self.identity)
     checksServers = settings.tls.trust != .anything
     if case .resolver = settings.proxy.rule { isLasting = false } else { isLasting = true }
   }
@@ -45,6 +45,11 @@ struct NetworkPartition: Sendable, Hashable {
     if tls.allowsMissingCloseNotify { parts.append("missing close_notify") }
     if tls.minimumVersion != .v1_2 { parts.append("TLS \(tls.minimumVersion.rawValue)") }
     return parts
+  }
+
+  private static func identity(_ certificate: TLSSettings.ClientCertificate) -> String {
+    if case .keychain(let label) = certificate.source { return digest(["keychain", label]) }
+    return certificate.materials.map(digest).joined(separator: " ")
   }
 
   private static func addresses(_ settings: TransportSettings) -> [String] {

@@ -97,7 +97,7 @@ extension Proxy {
 extension Call {
   /// The session for a proxy: that of the credentials in its URL, otherwise a configured one.
   func proxySession(for proxy: Proxy) -> AuthSession? {
-    guard proxy.user == nil && proxy.password == nil else {
+    guard !proxy.hasCredentials else {
       let credential = Credential.user(proxy.user ?? "", password: proxy.password ?? "", isPreemptive: true)
       return core.callSessions.session(for: CallCredential(credential: credential, origin: proxy.origin), isProxy: true)
     }

@@ -13,8 +13,22 @@ public struct RequestContext: Sendable {
 
   /// The redaction with which the client masks logs.
   package var redaction: Redaction { call.settings.configuration.redaction }
+  /// The time of the client's clock.
+  package var timeline: Timeline { call.core.timeline }
   /// The current date for the client (``HTTPClient/Configuration/now``), such as for a signature.
   public var now: Date { call.settings.configuration.now() }
+
+  /// The origin of the base URL; `nil` without a valid one.
+  package var baseOrigin: Origin? { call.baseOrigin }
+
+  /// The origin whose credentials and signatures a URL receives: its own, or the base URL's for a server of a cluster
+  /// that is one service.
+  package func service(of url: AbsoluteURL) -> Origin {
+    guard let server, servers?.pool.cluster.isOneService == true, url.isLocated(at: server.url) else {
+      return url.origin
+    }
+    return baseOrigin ?? url.origin
+  }
 
   package let call: Call
   /// The exchange of this request, which the last stage sets.
@@ -74,12 +88,15 @@ extension RequestContext {
   /// The state of features that most requests do not use.
   private struct Rare {
     var previousURLs: [AbsoluteURL] = []
+    var namedServer: Int?
     var proxyExchange: ProxyExchange?
     var handshake: Handshake?
     var credential: Credential?
     var lane: HedgeExchange?
     var pass: AdmissionPermit?
     var fallback: Fallback?
+    var servers: ServerTrail?
+    var server: ServerUse?
   }
 
   private mutating func change(_ body: (inout Rare) -> Void) {
@@ -92,8 +109,16 @@ extension RequestContext {
   /// The URLs of the requests before this one in the redirect chain.
   var previousURLs: [AbsoluteURL] { rare?.value.previousURLs ?? [] }
 
-  /// Makes this the context of the request after a redirect from a URL.
-  mutating func leave(_ url: AbsoluteURL) { change { $0.previousURLs.append(url) } }
+  /// The server of the cluster that the last redirect leads to, if it leads to one.
+  var namedServer: Int? { rare?.value.namedServer }
+
+  /// Makes this the context of the request after a redirect from a URL, which may lead to a server of the cluster.
+  mutating func leave(_ url: AbsoluteURL, toServer server: Int?) {
+    change {
+      $0.previousURLs.append(url)
+      $0.namedServer = server
+    }
+  }
 
   /// The state that ``ProxyAuthStage`` and the transport share; `nil` without a proxy.
   var proxyExchange: ProxyExchange? {
@@ -120,6 +145,18 @@ extension RequestContext {
   var pass: AdmissionPermit? {
     get { rare?.value.pass }
     set { change { $0.pass = newValue } }
+  }
+
+  /// The servers of the cluster that the request has used, if it is sent to one.
+  var servers: ServerTrail? {
+    get { rare?.value.servers }
+    set { change { $0.servers = newValue } }
+  }
+
+  /// The server that the stages below send the request to.
+  var server: ServerUse? {
+    get { rare?.value.server }
+    set { change { $0.server = newValue } }
   }
 
   /// Receives the stored response that may replace the response of a failed server.

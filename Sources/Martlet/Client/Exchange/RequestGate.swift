@@ -88,7 +88,7 @@ enum RequestGate {
   ///
   /// Not in `replaced`, because other middleware may replace the body.
   static func compressed(_ hop: Hop) throws -> Hop {
-    guard hop.body?.isGzipped == true else { return hop }
+    guard hop.body?.compression != nil else { return hop }
     do {
       var request = hop.request
       try request.announceCoding()

@@ -101,6 +101,24 @@ public struct TransportSettings: Sendable {
   /// the next request, or once nothing is in flight. It is never reused after this time.
   public var idleConnectionLifetime: Duration = .seconds(60)
 
+  /// The age from which a connection serves no new request; `nil`, for no limit, by default.
+  ///
+  /// For servers behind a load balancer, or several addresses of one name: a client that is always busy otherwise keeps
+  /// its connections, and ignores new servers. Requests in progress are not affected. An idle connection that is too old
+  /// closes when the client opens the next one, or with ``idleConnectionLifetime``. An HTTP/2 connection accepts no new
+  /// streams, and closes when its last one ends; until then, it counts towards the limits. If they allow no other
+  /// connection, it still accepts streams. Must be positive; otherwise every request throws
+  /// ``HTTPError/Kind/invalidRequest``.
+  public var maximumConnectionAge: Duration?
+
+  /// Whether a host's addresses are tried in a random order; `false` by default.
+  ///
+  /// For a name with several equal addresses, such as a headless service of Kubernetes. Otherwise, all connections use
+  /// the address that the system's resolver prefers (RFC 6724), as long as it responds. The random order ignores that
+  /// preference, including the one between IPv6 and IPv4. If one of them does not work, half of the connections need up
+  /// to 250 ms longer. Each connection looks its host up, so it can use servers that were added a moment ago.
+  public var shufflesAddresses = false
+
   /// The addresses that may be connected to; `nil` for all.
   var addresses: AddressPolicy?
 
@@ -109,6 +127,8 @@ public struct TransportSettings: Sendable {
     var answerPace = InlineWaitHeuristic()
     /// The receive low-water marks; replaced in tests.
     var receiveMarks = ReceiveLowWaterMarks()
+    /// The shortest time between two checks of TLS files; replaced in tests.
+    var fileInterval = TLSFiles.interval
   #endif
 
   /// Creates the default settings.
@@ -119,3 +139,9 @@ public struct TransportSettings: Sendable {
 ///
 /// It needs no separate task.
 package protocol AbortAwareTransport: Transport {}
+
+/// A transport that can open connections without a request.
+package protocol PreconnectingTransport: Transport {
+  /// Opens connections to the server of a request, which is not sent.
+  func preconnect(for request: HTTPRequest, count: Int, context: RequestContext) async throws
+}

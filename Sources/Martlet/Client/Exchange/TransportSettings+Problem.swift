@@ -34,28 +34,54 @@ extension TransportSettings {
   }
 
   private var lifetimeProblem: InvalidInput? {
-    idleConnectionLifetime >= .zero
-      ? nil : InvalidInput("idleConnectionLifetime is \(idleConnectionLifetime): it must not be negative")
+    if idleConnectionLifetime < .zero {
+      return InvalidInput("idleConnectionLifetime is \(idleConnectionLifetime): it must not be negative")
+    }
+    guard let maximumConnectionAge, maximumConnectionAge <= .zero else { return nil }
+    return InvalidInput("maximumConnectionAge is \(maximumConnectionAge): it must be positive, or nil for no limit")
+  }
+
+  /// The implementation of `URLSession` below the system's loader.
+  enum SystemLoader {
+    case apple
+    /// Foundation on Linux.
+    case foundation
+
+    static var current: SystemLoader {
+      #if canImport(Security)
+        .apple
+      #else
+        .foundation
+      #endif
+    }
   }
 
   /// The error for a setting that the system's loader does not support.
-  func systemLoaderProblem(for request: HTTPRequest, _ version: RequestOptions.HTTPVersionPolicy, isLimited: Bool)
-    -> HTTPError?
-  {
+  func systemLoaderProblem(
+    for request: HTTPRequest, _ version: RequestOptions.HTTPVersionPolicy, isLimited: Bool,
+    loader: SystemLoader = .current
+  ) -> HTTPError? {
     let choice = version == .automatic ? nil : "a choice of httpVersion"
-    guard let feature = engineFeature ?? choice ?? (isLimited ? "bandwidth limits" : nil) else { return nil }
+    if loader == .apple, case .pem = tls.clientCertificate?.source {
+      let remedy = "use .pkcs12, which `openssl pkcs12 -export` writes, or .identity(label:)"
+      return HTTPError(
+        .unsupported, "URLSession does not support client certificates in PEM; \(remedy)", request: request)
+    }
+    guard let feature = engineFeature(loader) ?? choice ?? (isLimited ? "bandwidth limits" : nil) else { return nil }
     return HTTPError(
       .unsupported, "the system's loader does not support \(feature); on Linux, use .curl or .urlSession",
       request: request)
   }
 
   /// The first setting that only Martlet's own engine supports, in words, or `nil`.
-  private var engineFeature: String? {
-    if let feature = tls.engineFeature { return feature }
+  private func engineFeature(_ loader: SystemLoader) -> String? {
+    if loader == .foundation, let feature = tls.engineFeature { return feature }
     if addresses != nil { return "publicAddressesOnly" }
-    if !proxy.isNone { return "a proxy for one client" }
+    if loader == .foundation, !proxy.isNone { return "a proxy for one client" }
     if !resolve.isEmpty { return "resolve" }
     if unixSocket != nil { return "unixSocket" }
+    if maximumConnectionAge != nil { return "maximumConnectionAge" }
+    if shufflesAddresses { return "shufflesAddresses" }
     return localInterface == nil ? nil : "localInterface"
   }
 }

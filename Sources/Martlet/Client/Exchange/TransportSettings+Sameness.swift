@@ -9,6 +9,8 @@ extension TransportSettings {
       && allowsConstrainedNetworks == other.allowsConstrainedNetworks && engineThreads == other.engineThreads
       && tls == other.tls && proxy.rule == other.proxy.rule && resolve == other.resolve
       && unixSocket == other.unixSocket && localInterface == other.localInterface
-      && idleConnectionLifetime == other.idleConnectionLifetime && addresses == other.addresses
+      && idleConnectionLifetime == other.idleConnectionLifetime
+      && maximumConnectionAge == other.maximumConnectionAge && shufflesAddresses == other.shufflesAddresses
+      && addresses == other.addresses
   }
 }

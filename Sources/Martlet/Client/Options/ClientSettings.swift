@@ -16,6 +16,8 @@ final class ClientSettings: Sendable {
   let targets: ParsedTargets
   /// The origin of the base URL, `nil` without one, or the problem of an invalid one.
   let baseOrigin: Result<Origin?, InvalidInput>
+  /// The servers of the cluster; `nil` without one.
+  let servers: ServerPool?
   let jar: CookieJar
   let cache: ResponseCache
   /// The guards that reject disallowed destinations, or `nil` for none.
@@ -63,11 +65,13 @@ final class ClientSettings: Sendable {
     guards = GuardSet(configuration, transport, reusing: previous?.guards)
     instruments = kept(\.instrumentsIdentity).map(\.instruments) ?? InstrumentFeed(configuration.instruments)
     isUnread = transportSettings.tls.isUnread
+    let cluster = Result { () throws(InvalidInput) in try configuration.serverPool(reusing: previous?.servers) }
+    servers = (try? cluster.get()) ?? nil
     problem =
       transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
       ?? configuration.bandwidth?.problem ?? configuration.deadlineHeader?.problem
       ?? configuration.concurrency.problem ?? configuration.circuitBreaker.problem
-      ?? configuration.dataBudget.problem
+      ?? configuration.dataBudget.problem ?? cluster.failure
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
@@ -91,7 +95,30 @@ final class ClientSettings: Sendable {
   func features(of options: ResolvedOptions) -> Features { Features(options, limitsLoad: limitsLoad, jar) }
 }
 
+extension HTTPClient.Configuration {
+  /// The servers of the cluster, with their known state; throws if the cluster is invalid.
+  fileprivate func serverPool(reusing previous: ServerPool?) throws(InvalidInput) -> ServerPool? {
+    guard let cluster else { return nil }
+    // An invalid base URL is reported as such.
+    let base = try baseURL?.resolve(against: nil)
+    let urls = try cluster.urls(for: base)
+    guard let base else { return nil }
+    if let previous, previous.cluster == cluster, previous.base == base { return previous }
+    return ServerPool(cluster, base: base, urls, clock, random: random())
+  }
+}
+
+extension Result where Failure == InvalidInput {
+  fileprivate var failure: InvalidInput? { if case .failure(let problem) = self { problem } else { nil } }
+}
+
 extension ClientSettings {
+  /// Whether a request is sent to a server of the cluster.
+  func usesCluster(_ hop: Hop) -> Bool {
+    guard let servers else { return false }
+    return hop.origin == servers.base.origin || hop.origin == upgraded(servers.base.origin)
+  }
+
   /// The optional stages that a request's options need.
   struct Features: Equatable {
     let isFollowing, isHedging, isLimited, hasCookies: Bool
@@ -116,4 +143,11 @@ final class UsualStages: Sendable {
   let whole, stream: [any Stage]
 
   init(whole: [any Stage], stream: [any Stage]) { (self.whole, self.stream) = (whole, stream) }
+}
+
+extension HTTPClient.Configuration {
+  /// Removes the default fields that only the program's own server may receive, for a client of another one.
+  package mutating func removeSecretHeaders() {
+    OriginFields(redaction: redaction, allowed: crossOriginHeaders).drop(from: &headers)
+  }
 }

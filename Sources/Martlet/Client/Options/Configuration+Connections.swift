@@ -38,6 +38,22 @@ extension HTTPClient.Configuration {
     get { ownSettings.idleConnectionLifetime }
     set { ownSettings.idleConnectionLifetime = newValue }
   }
+
+  /// The age from which a connection serves no new request; `nil`, for no limit, by default.
+  ///
+  /// See ``TransportSettings/maximumConnectionAge``.
+  public var maximumConnectionAge: Duration? {
+    get { ownSettings.maximumConnectionAge }
+    set { ownSettings.maximumConnectionAge = newValue }
+  }
+
+  /// Whether a host's addresses are tried in a random order; `false` by default.
+  ///
+  /// See ``TransportSettings/shufflesAddresses``.
+  public var shufflesAddresses: Bool {
+    get { ownSettings.shufflesAddresses }
+    set { ownSettings.shufflesAddresses = newValue }
+  }
 }
 
 extension HTTPClient {

@@ -17,6 +17,9 @@ extension HTTPClient {
     /// `/x` and `x` are both appended to its path; a full URL as a target replaces it.
     public var baseURL: RequestTarget?
 
+    /// The servers that requests to ``baseURL`` are sent to; `nil`, the default, for the server of that URL.
+    public var cluster: Cluster?
+
     /// The default header fields; an endpoint or a request replaces them by name.
     ///
     /// With ``baseURL`` set, they are sent to the base URL's origin only. Exceptions are the names in

@@ -18,5 +18,12 @@ extension RequestOptions {
     /// with libcurl 7.88 each has its own. Through an HTTP proxy without TLS they fail with
     /// ``HTTPError/Kind/unsupported``.
     case http2PriorKnowledge
+    /// HTTP/3 (RFC 9114) if the server is reachable over QUIC, otherwise HTTP/2 or HTTP/1.1.
+    ///
+    /// ``HTTPResponse/httpVersion`` reports the version that was used. Each such request has its own connection. It fails
+    /// with ``HTTPError/Kind/unsupported`` before anything is sent if libcurl was built without HTTP/3 or is older than
+    /// 7.88, without TLS, through a proxy, over a Unix socket, and with ``HTTPClient/Configuration/tls`` settings, which
+    /// have not been examined over QUIC. ``HTTPClient/Diagnostics/httpVersions`` contains `3` if libcurl supports it.
+    case http3
   }
 }

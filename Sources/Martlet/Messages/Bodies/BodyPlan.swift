@@ -24,7 +24,9 @@ struct BodyPlan: Sendable {
       passes.append { take in try await BodyFile.send(url, size: size, to: take) }
     case .stream(let source): passes.append(source.send)
     case .pieces(let contents): for content in contents { try add(content) }
-    case .gzip(let plain): passes.append(try BodyPlan(plain).sendGzipped)
+    case .compressed(let plain, let coding):
+      let plan = try BodyPlan(plain)
+      passes.append { take in try await plan.send(compressedWith: coding, to: take) }
     case .spool(let spool): passes.append(spool.send)
     case .json(let value): try add(value.plain)
     case .invalid(let input): throw HTTPError(.invalidRequest, input.message)
@@ -67,13 +69,15 @@ struct BodyPlan: Sendable {
     }
   }
 
-  private func sendGzipped(to take: (Data) async throws -> Void) async throws {
-    let deflater = try Deflater()
+  private func send(
+    compressedWith coding: HTTPBody.Compression, to take: (Data) async throws -> Void
+  ) async throws {
+    let compressor = try Compressor(coding)
     try await send { piece in
-      deflater.push(piece)
-      while let made = try deflater.pull() { try await take(made) }
+      compressor.push(piece)
+      while let made = try compressor.pull() { try await take(made) }
     }
-    deflater.finish()
-    while let made = try deflater.pull() { try await take(made) }
+    compressor.finish()
+    while let made = try compressor.pull() { try await take(made) }
   }
 }

@@ -30,7 +30,7 @@ extension HTTPBody.Content: Hashable {
     case .file(let url): url
     case .stream(let source): source
     case .pieces(let pieces): pieces
-    case .gzip(let plain): ["gzip": plain]
+    case .compressed(let plain, let coding): [coding: plain]
     case .spool(let spool): spool
     case .invalid(let problem): problem
     }
@@ -54,7 +54,7 @@ extension HTTPBody.Content {
     switch self {
     case .json(let value): value.content(encoder)
     case .pieces(let pieces): .pieces(pieces.map { $0.encoded(encoder) })
-    case .gzip(let plain): .gzip(plain.encoded(encoder))
+    case .compressed(let plain, let coding): .compressed(plain.encoded(encoder), coding)
     case .data, .file, .stream, .spool, .invalid: self
     }
   }
@@ -67,7 +67,7 @@ extension HTTPRequest {
   mutating func encodeBody(with coders: JSONCoders) {
     guard let content = body?.content else { return }
     switch content {
-    case .json, .pieces, .gzip: body?.content = content.encoded(coders.encoder)
+    case .json, .pieces, .compressed: body?.content = content.encoded(coders.encoder)
     case .data, .file, .stream, .spool, .invalid: break
     }
   }

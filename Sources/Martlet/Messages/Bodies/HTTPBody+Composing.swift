@@ -59,8 +59,8 @@ extension HTTPBody {
   public static func concatenating(
     _ bodies: [HTTPBody], contentType: String? = "application/octet-stream"
   ) -> HTTPBody {
-    guard !bodies.contains(where: \.isGzipped) else {
-      return HTTPBody(InvalidInput("a gzipped body cannot be part of a concatenation: gzip the whole"))
+    guard bodies.allSatisfy({ $0.compression == nil }) else {
+      return HTTPBody(InvalidInput("a compressed body cannot be part of a concatenation: compress the whole"))
     }
     guard bodies.allSatisfy({ $0.trailers == nil }) else {
       return HTTPBody(InvalidInput("a body with trailers cannot be part of a concatenation: add them to the whole"))

@@ -9,7 +9,16 @@ extension HTTPBody.Content {
     case .stream(let source): source.length
     case .pieces(let pieces): Self.sum(pieces.lazy.map(\.length))
     case .spool(let spool): spool.length
-    case .gzip, .json, .invalid: nil
+    case .compressed, .json, .invalid: nil
+    }
+  }
+
+  /// The number of bytes before compression, or `nil` if it cannot be known now.
+  var plainLength: Int64? {
+    switch self {
+    case .compressed(let plain, _): plain.plainLength
+    case .pieces(let pieces): Self.sum(pieces.lazy.map(\.plainLength))
+    default: length
     }
   }
 
@@ -19,7 +28,7 @@ extension HTTPBody.Content {
     case .data, .file, .spool, .json, .invalid: true
     case .stream(let source): source.isReplayable
     case .pieces(let pieces): pieces.allSatisfy(\.isReplayable)
-    case .gzip(let plain): plain.isReplayable
+    case .compressed(let plain, _): plain.isReplayable
     }
   }
 
@@ -29,7 +38,7 @@ extension HTTPBody.Content {
     case .data, .file, .json, .invalid: true
     case .stream(let source): source.isUsable
     case .pieces(let pieces): pieces.allSatisfy(\.isUsable)
-    case .gzip(let plain): plain.isUsable
+    case .compressed(let plain, _): plain.isUsable
     case .spool(let spool): spool.isUsable
     }
   }
@@ -48,8 +57,8 @@ extension HTTPBody.Content {
     case .file(let url): return try HTTPBody.fileSize(url)
     case .pieces(let pieces):
       return Self.sum(try pieces.map { piece throws(HTTPError) in try piece.check() })
-    case .gzip(let plain):
-      try Deflater.check()
+    case .compressed(let plain, let coding):
+      try Compressor.check(coding)
       _ = try plain.check()
       return nil
     case .spool(let spool): return try spool.check()
@@ -61,7 +70,7 @@ extension HTTPBody.Content {
     switch self {
     case .data, .file, .stream, .json, .invalid: []
     case .pieces(let pieces): pieces.flatMap(\.emptySpools)
-    case .gzip(let plain): plain.emptySpools
+    case .compressed(let plain, _): plain.emptySpools
     case .spool(let spool): spool.length == nil ? [spool] : []
     }
   }
@@ -78,7 +87,8 @@ extension HTTPBody.Content {
         whole += data
       }
       return whole
-    case .gzip(let plain): return try plain.gathered().map { data throws(HTTPError) in try Deflater.gzip(data) }
+    case .compressed(let plain, let coding):
+      return try plain.gathered().map { data throws(HTTPError) in try Compressor.compress(data, coding) }
     case .file, .stream, .spool, .invalid: return nil
     }
   }
@@ -106,7 +116,7 @@ extension HTTPBody {
   package func composedSource(for request: HTTPRequest) throws -> BodySource? {
     switch content {
     case .data, .file, .invalid: nil
-    case .stream, .pieces, .gzip, .spool, .json: try source(for: request)
+    case .stream, .pieces, .compressed, .spool, .json: try source(for: request)
     }
   }
 }

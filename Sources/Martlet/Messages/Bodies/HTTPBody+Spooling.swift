@@ -32,7 +32,7 @@ extension HTTPBody.Content {
     case .data, .file, .spool, .json, .invalid: false
     case .stream(let source): source.length == nil || !source.isReplayable
     case .pieces(let pieces): pieces.contains(where: \.needsSpool)
-    case .gzip: true
+    case .compressed: true
     }
   }
 }

@@ -68,15 +68,17 @@ public struct MultipartForm: Sendable, Hashable {
   /// ```
   ///
   /// A stream of unknown length makes the length of the form unknown, and a form with a stream that can be sent only
-  /// once can be sent only once; ``HTTPBody/spooled(upTo:in:)`` solves both. A body that is ``HTTPBody/gzipped()``
-  /// cannot be a part (RFC 7578 §4.8): gzip the form.
+  /// once can be sent only once; ``HTTPBody/spooled(upTo:in:)`` solves both. A compressed body
+  /// (``HTTPBody/compressed(_:)``) cannot be a part (RFC 7578 §4.8): compress the form.
   ///
   /// - Parameters:
   ///   - body: The body; its ``HTTPBody/contentType`` is the type of the part.
   ///   - name: The name of the field.
   ///   - filename: The filename; `nil` for none.
   public mutating func add(_ body: HTTPBody, for name: String, filename: String? = nil) {
-    if body.isGzipped { problem = problem ?? InvalidInput("a gzipped body cannot be a part of a form: gzip the form") }
+    if body.compression != nil {
+      problem = problem ?? InvalidInput("a compressed body cannot be a part of a form: compress the form")
+    }
     if body.trailers != nil {
       problem = problem ?? InvalidInput("a body with trailers cannot be a part of a form: add them to the form")
     }
@@ -111,7 +113,7 @@ public struct MultipartForm: Sendable, Hashable {
     case .data(let data): MultipartSyntax.contains(delimiter, in: data)
     case .pieces(let pieces): pieces.contains { contains(delimiter, in: $0) }
     case .json(let value): contains(delimiter, in: value.plain)
-    case .file, .stream, .gzip, .spool, .invalid: false
+    case .file, .stream, .compressed, .spool, .invalid: false
     }
   }
 

@@ -132,6 +132,21 @@ extension Explanation {
   }
 }
 
+extension Explanation.Decision {
+  /// The connection that an exchange has used.
+  static func connection(_ connection: HTTPResponse.Connection, _ version: HTTPVersion?) -> Self {
+    let address = connection.remoteAddress.map { address in
+      let host = address.contains(":") ? "[\(address)]" : address
+      return connection.remotePort.map { "\(host):\($0)" } ?? host
+    }
+    let place = address.map { " to \($0)" } ?? ""
+    let version = version.map { " (HTTP/\($0))" } ?? ""
+    return connection.isReused
+      ? .init("connection.reused", "the open connection\(place) was used\(version)")
+      : .init("connection.opened", "a connection\(place) was opened\(version)")
+  }
+}
+
 // The reasons why an attempt was repeated.
 extension Explanation.Reason {
   static let staleConnection = Self(
@@ -141,6 +156,7 @@ extension Explanation.Reason {
   static let retryAfter = Self("retryAfter", "the server requested this delay (Retry-After)", "RFC 9110 §10.2.3")
   static let closure = Self("closure", "the retry policy's closure decided this", "RFC 9110 §9.2.2")
   static let unprocessed = Self("unprocessed", "the server reported that it did not process it", "RFC 9113 §8.7")
+  static let otherServer = Self("otherServer", "another server of the cluster is left", "RFC 9110 §9.2.2")
   static let needsHTTP11 = Self("needsHTTP11", "the server requires HTTP/1.1", "RFC 9113 §7")
 }
 

@@ -5,7 +5,7 @@
 /// 443 and 1080.
 ///
 /// - `http` and `https`: an https URL is reached through a tunnel (`CONNECT`, RFC 9110 §9.3.6), an http URL is
-///   requested in absolute form (RFC 9112 §3.2.2). The credentials are sent preemptively, as `Basic` (RFC 7617), and to
+///   requested in absolute form (RFC 9112 §3.2.2), or on Apple platforms also through a tunnel. The credentials are sent preemptively, as `Basic` (RFC 7617), and to
 ///   the proxy only; a proxy that requests Digest gets Digest from then on. See
 ///   ``Authenticators/OriginPattern/proxy(_:)`` for credentials that are sent only after a challenge.
 /// - `socks5` (RFC 1928, RFC 1929): the proxy resolves names, not this machine; `socks5h` means the same.
@@ -64,6 +64,8 @@ public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
 
   /// Creates a proxy from a URL literal.
   public init(stringLiteral url: String) { self.init(url) }
+
+  var hasCredentials: Bool { user != nil || password != nil }
 
   /// Scheme, host and port, in the form that libcurl accepts.
   var address: String { "\(scheme.rawValue)://\(host):\(port)" }

@@ -16,6 +16,11 @@ import Synchronization
 /// A proxy that requires authentication gets the credentials of its URL, otherwise those of the authenticator for
 /// ``Authenticators/OriginPattern/proxy(_:)`` or ``Authenticators/OriginPattern/everywhere``. If there are none, or
 /// they are rejected, the request fails with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
+///
+/// On Apple platforms, http URLs are tunneled as well, so a proxy must allow `CONNECT` to their ports. Credentials must be
+/// those of the proxy's URL: with an authenticator for the proxy, requests throw ``HTTPError/Kind/unsupported``. The
+/// connections of the 16 most recently used proxies are kept. On Linux, the system's loader
+/// (`.urlSession(loader: .system)`) supports only ``direct``, and throws ``HTTPError/Kind/unsupported`` otherwise.
 public struct ProxySettings: Sendable {
   enum Rule: Sendable, Equatable {
     case none
@@ -39,6 +44,8 @@ public struct ProxySettings: Sendable {
   let rule: Rule
 
   /// Uses no proxy; the default.
+  ///
+  /// On Apple platforms, the system's proxy settings apply.
   public static let direct = ProxySettings(rule: .none)
 
   /// The proxies that the environment names when the client is created.

@@ -50,20 +50,3 @@ enum PEM {
     return Block(label: label, isEncrypted: isEncrypted, content: content)
   }
 }
-
-/// The part of DER (X.690) that distinguishes a certificate from other data.
-enum DER {
-  /// Whether the bytes begin with a complete SEQUENCE.
-  static func isSequence(_ data: Data) -> Bool {
-    let bytes = [UInt8](data.prefix(6))
-    guard bytes.count >= 2, bytes[0] == 0x30 else { return false }
-    let first = bytes[1]
-    if first < 0x80 { return data.count >= 2 + Int(first) }
-    // The indefinite length, which PKCS #12 may have (BER, X.690 §8.1.3.6).
-    if first == 0x80 { return data.count >= 4 }
-    let count = Int(first & 0x7F)
-    guard count <= 4, bytes.count >= 2 + count else { return false }
-    let length = bytes[2..<(2 + count)].reduce(0) { $0 << 8 | Int($1) }
-    return data.count - 2 - count >= length
-  }
-}

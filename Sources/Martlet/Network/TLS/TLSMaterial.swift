@@ -1,6 +1,8 @@
 import MartletBase
 
 /// Certificates or a key: bytes that were read and checked immediately, or their problem.
+///
+/// ``TLSFiles`` reads changed files again.
 struct TLSMaterial: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     case certificates
@@ -8,9 +10,11 @@ struct TLSMaterial: Sendable, Hashable {
     case pkcs12
   }
 
-  private struct File: Sendable, Hashable {
+  struct File: Sendable, Hashable {
     let url: URL
     let kind: Kind
+
+    var path: String { url.path(percentEncoded: false) }
   }
 
   /// The maximum file size; all of a system's roots occupy a quarter of a megabyte.
@@ -18,17 +22,22 @@ struct TLSMaterial: Sendable, Hashable {
 
   let bytes: Data
   let problem: InvalidInput?
-  /// The file to read again, after a lack of descriptors or memory.
-  private let unread: File?
+  /// The file that was read; `nil` for bytes.
+  let file: File?
+  /// Whether the file could not be read for a transient reason.
+  ///
+  /// That is a lack of descriptors or memory.
+  let isUnread: Bool
 
   private init(_ name: String, _ kind: Kind, of url: URL? = nil, _ read: () throws(Failure) -> Data) {
+    file = url.map { File(url: $0, kind: kind) }
     do throws(Failure) {
       let data = try read()
       if let problem = Self.check(data, kind) { throw Failure(message: problem) }
-      (bytes, problem, unread) = (data, nil, nil)
+      (bytes, problem, isUnread) = (data, nil, false)
     } catch {
       (bytes, problem) = (Data(), InvalidInput("\(name) \(error.message)"))
-      unread = error.isTransient ? url.map { File(url: $0, kind: kind) } : nil
+      isUnread = error.isTransient
     }
   }
 
@@ -50,11 +59,18 @@ struct TLSMaterial: Sendable, Hashable {
     self.init("\(what) '\(shown)'", kind, of: url) { () throws(Failure) in try Self.read(url) }
   }
 
-  /// Whether the file could not be read for a transient reason.
-  var isUnread: Bool { unread != nil }
-
   /// The same material, read again if it is unread.
-  var reread: TLSMaterial { unread.map { TLSMaterial($0.url, $0.kind) } ?? self }
+  var reread: TLSMaterial { isUnread ? renewed : self }
+
+  /// The same material, read again if it is from a file.
+  var renewed: TLSMaterial { file.map { TLSMaterial($0.url, $0.kind) } ?? self }
+
+  /// The certificates of PEM material, as DER.
+  var certificates: [Data] { Self.certificates(in: PEM.blocks(in: bytes).blocks) }
+
+  private static func certificates(in blocks: [PEM.Block]) -> [Data] {
+    blocks.filter { $0.isLabelled("CERTIFICATE") }.map(\.content)
+  }
 
   private static func check(_ data: Data, _ kind: Kind) -> String? {
     if kind == .pkcs12 { return DER.isSequence(data) ? nil : "is not PKCS #12" }
@@ -62,9 +78,9 @@ struct TLSMaterial: Sendable, Hashable {
     if let problem { return problem }
     if blocks.isEmpty, isPath(data) { return "is a path instead of the file's contents: pass URL(filePath:)" }
     guard case .key(let hasPassword) = kind else {
-      let certificates = blocks.filter { $0.isLabelled("CERTIFICATE") }
+      let certificates = certificates(in: blocks)
       if certificates.isEmpty { return "contains no certificate" }
-      return certificates.allSatisfy { DER.isSequence($0.content) } ? nil : "contains a malformed certificate"
+      return certificates.allSatisfy(DER.isSequence) ? nil : "contains a malformed certificate"
     }
     // Only the first key is used.
     guard let key = blocks.first(where: { $0.isLabelled("PRIVATE KEY") }) else { return "contains no private key" }

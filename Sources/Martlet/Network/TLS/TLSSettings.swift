@@ -11,12 +11,26 @@ public import MartletBase
 /// ```
 ///
 /// The settings apply to a whole client, never to one request. Clients share no connections, and a derived client with
-/// other settings opens its own. Files are read once, when they are named. An invalid file or pin makes every request
-/// throw ``HTTPError/Kind/invalidRequest``, before anything is sent. A server that is not trusted, or that rejects the
+/// other settings opens its own. Files are read when they are named. An invalid file or pin makes every request throw
+/// ``HTTPError/Kind/invalidRequest``, before anything is sent. A server that is not trusted, or that rejects the
 /// client's certificate, causes ``HTTPError/Kind/tls``. If a file could not be read for lack of file descriptors or
 /// memory, the next request reads it again, and throws ``HTTPError/Kind/fileFailed`` if that fails.
 ///
+/// With the Linux engine, a client checks at most once a second whether files have changed, and uses their new contents
+/// for new connections; requests in progress are not affected. A changed file may still be being written, so it is read
+/// once its change is a second old, or two checks have seen the same. While a new file is invalid, or a certificate and
+/// its key do not belong together, the client keeps the last valid contents of all files, and
+/// ``HTTPClient/diagnostics`` reports why. For contents that must stay, pass `Data`.
+///
 /// The settings apply to servers. For the connection to an `https` proxy, only the roots and ``minimumVersion`` apply.
+///
+/// On Apple platforms, the system evaluates certificates, and everything but a clear success is a refusal. The system's
+/// own requirements and App Transport Security apply in addition. In an app, a server that only its own roots or
+/// ``insecureTrustAnything`` make trusted therefore needs an exception in the `Info.plist`, such as
+/// `NSExceptionAllowsInsecureHTTPLoads` for its domain. ``allowsMissingCloseNotify`` has no effect there.
+///
+/// On Linux, the system's loader (`.urlSession(loader: .system)`) supports only the default, and throws
+/// ``HTTPError/Kind/unsupported`` otherwise.
 public struct TLSSettings: Sendable, Hashable {
   /// A TLS version.
   @nonexhaustive public enum Version: String, Sendable, Hashable {
@@ -71,7 +85,7 @@ public struct TLSSettings: Sendable, Hashable {
 
   /// The system's root certificates and those of a PEM file.
   ///
-  /// - Parameter pem: A file with at least one certificate; read immediately.
+  /// - Parameter pem: A file with at least one certificate; read immediately, and again when it changes.
   /// - Returns: The settings.
   public static func system(adding pem: URL) -> TLSSettings { TLSSettings(.systemAnd(.init(pem, .certificates))) }
 
@@ -85,7 +99,7 @@ public struct TLSSettings: Sendable, Hashable {
   ///
   /// A certificate in the file need not be a root: each one is trusted, and so is every certificate that it has signed.
   ///
-  /// - Parameter pem: A file with at least one certificate; read immediately.
+  /// - Parameter pem: A file with at least one certificate; read immediately, and again when it changes.
   /// - Returns: The settings.
   public static func customRoots(pem: URL) -> TLSSettings { TLSSettings(.only(.init(pem, .certificates))) }
 
@@ -127,14 +141,25 @@ public struct TLSSettings: Sendable, Hashable {
   /// Whether a file could not be read for lack of descriptors or memory.
   var isUnread: Bool { trust.material?.isUnread == true || clientCertificate?.isUnread == true }
 
-  var reread: TLSSettings {
+  /// The settings with files read again that could not be read for lack of descriptors or memory.
+  var reread: TLSSettings { mapped(\.reread) }
+
+  /// The settings with all files read again.
+  var renewed: TLSSettings { mapped(\.renewed) }
+
+  /// The files of the settings.
+  var files: [TLSMaterial.File] {
+    ([trust.material].compactMap { $0 } + (clientCertificate?.materials ?? [])).compactMap(\.file)
+  }
+
+  private func mapped(_ change: (TLSMaterial) -> TLSMaterial) -> TLSSettings {
     var settings = self
     switch trust {
     case .system, .anything: break
-    case .systemAnd(let material): settings.trust = .systemAnd(material.reread)
-    case .only(let material): settings.trust = .only(material.reread)
+    case .systemAnd(let material): settings.trust = .systemAnd(change(material))
+    case .only(let material): settings.trust = .only(change(material))
     }
-    settings.clientCertificate = clientCertificate?.reread
+    settings.clientCertificate = clientCertificate?.mapped(change)
     return settings
   }
 

@@ -163,9 +163,12 @@ final class DownloadJob: Sendable {
   /// Processes a response for the file.
   ///
   /// Returns `false` for any other response, and does not read its body.
-  func receive(_ response: StreamedResponse, for work: DownloadWork, _ role: Role) async throws -> Bool {
+  func receive(
+    _ response: StreamedResponse, from server: String?, for work: DownloadWork, _ role: Role
+  ) async throws -> Bool {
     var verdict = DownloadRules.judge(
-      response.status, response.headers, asked: work, record: part.record, hasChecksum: options.checksum != nil)
+      response.status, response.headers, asked: work, record: part.record, hasChecksum: options.checksum != nil,
+      server: server)
     // Foundation's own loader decodes every body.
     if case .part = verdict, response.wasCompressed { verdict = .restart("the range was decoded") }
     switch verdict {
@@ -180,15 +183,15 @@ final class DownloadJob: Sendable {
       part.change { $0.length = size }
       state.withLock { $0.isComplete = true }
       keep(response)
-    case .whole(let length): try await receiveWhole(response, length)
-    case .part(let range, let size): try await receivePart(response, range, size, work)
+    case .whole(let length): try await receiveWhole(response, length, server)
+    case .part(let range, let size): try await receivePart(response, range, size, work, server)
     }
     return true
   }
 
-  private func receiveWhole(_ response: StreamedResponse, _ length: Int64?) async throws {
+  private func receiveWhole(_ response: StreamedResponse, _ length: Int64?, _ server: String?) async throws {
     try checkSize(length ?? 0)
-    try begin(response, length)
+    try begin(response, length, server)
     try part.checkRoom(for: length ?? 0)
     // With a checksum the file has to be read anyway, so it is copied as well.
     if let file = response.bodyFile, let length, options.checksum == nil, part.record.digest == nil, part.adopt(file) {
@@ -204,10 +207,11 @@ final class DownloadJob: Sendable {
   }
 
   private func receivePart(
-    _ response: StreamedResponse, _ range: Range<Int64>, _ size: Int64?, _ work: DownloadWork
+    _ response: StreamedResponse, _ range: Range<Int64>, _ size: Int64?, _ work: DownloadWork,
+    _ server: String?
   ) async throws {
     try checkSize(size ?? range.upperBound)
-    if work.validator == nil { try begin(response, size) } else { confirm(response, size) }
+    if work.validator == nil { try begin(response, size, server) } else { confirm(response, size) }
     try part.checkRoom(for: (part.record.length ?? range.upperBound) - part.record.written.count)
     let isWithoutValidator = part.record.validator == nil
     state.withLock {
@@ -227,11 +231,12 @@ final class DownloadJob: Sendable {
   }
 
   /// Starts a new version of the file.
-  private func begin(_ response: StreamedResponse, _ length: Int64?) throws {
+  private func begin(_ response: StreamedResponse, _ length: Int64?, _ server: String?) throws {
     let isGood = isResumable && response.source != .fallback && !response.wasCompressed
     try part.start {
       $0.describe(response.headers, length: length, isResumable: isGood)
       $0.digest = Self.digest(of: response)
+      $0.server = server
     }
     keep(response)
     state.withLock {

@@ -40,12 +40,14 @@ enum DownloadRules {
 
   /// Judges a response to a request for `asked`.
   ///
-  /// A checksum of the caller shows whether bytes from another URL belong to the file. Their validator and size then need
-  /// no repetition.
+  /// A checksum of the caller shows whether bytes from another URL or another server of a cluster belong to the file.
+  /// Their validator and size then need no repetition. `server` is the server that has responded.
   static func judge(
-    _ status: HTTPStatus, _ headers: HTTPHeaders, asked: DownloadWork, record: PartRecord, hasChecksum: Bool = false
+    _ status: HTTPStatus, _ headers: HTTPHeaders, asked: DownloadWork, record: PartRecord, hasChecksum: Bool = false,
+    server: String? = nil
   ) -> Verdict {
-    let evidence: RangeRules.Evidence = record.isFromOtherURL == true && !hasChecksum ? .repetition : .condition
+    let isFromOther = record.isFromOtherURL == true || record.server != server
+    let evidence: RangeRules.Evidence = isFromOther && !hasChecksum ? .repetition : .condition
     switch status.rawValue {
     case 206:
       guard asked.isRange else { return .violation("unexpected 206 Partial Content: no range was requested") }

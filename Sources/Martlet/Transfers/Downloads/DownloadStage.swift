@@ -16,7 +16,7 @@ struct DownloadStage: Stage {
       var response = try await next(part, context)
       let isAccepted = options.accepts.accepts(response.status) ?? true
       let isForFile = isAccepted || work.isRange && response.status == 416
-      guard isForFile, try await job.receive(response, for: work, role) else {
+      guard isForFile, try await job.receive(response, from: context.servers?.ownServer, for: work, role) else {
         try await response.truncateBody(upTo: CollectStage.errorLimit(for: response, options))
         return response
       }

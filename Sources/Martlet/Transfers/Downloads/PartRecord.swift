@@ -23,6 +23,8 @@ struct PartRecord: Codable, Equatable, Sendable {
   var digest: String?
   /// Whether the bytes came from another URL; `nil` if not.
   var isFromOtherURL: Bool?
+  /// The server of a cluster whose bytes these are; `nil` without one, and if all servers are one service.
+  var server: String?
   /// The number of bytes of the whole file, if the server has sent it.
   var length: Int64?
   var written = ByteSpans()
@@ -91,5 +93,6 @@ struct PartRecord: Codable, Equatable, Sendable {
     self.coding = coding.isEmpty ? nil : coding
     digest = nil
     isFromOtherURL = nil
+    server = nil
   }
 }

@@ -36,16 +36,16 @@ extension HTTPClient {
   /// ``TimeoutPolicy/idle`` limits the wait for the response, and a wait for room to write. ``TimeoutPolicy/total`` applies
   /// only if the request or the client sets it.
   ///
-  /// Requires the Linux engine.
+  /// Requires the Linux engine, or a transport that supports upgrades.
   ///
   /// - Parameters:
-  ///   - request: The request, without a body.
+  ///   - request: The request. A body must be in memory; it is sent before the other protocol.
   ///   - protocolName: The protocol, with or without a version: `websocket`, `SPDY/3.1`.
   ///   - idleLimit: The maximum time without bytes in either direction on the upgraded connection; `nil` for none.
   ///   - freshFields: Returns header fields that are different for each attempt, such as a random key.
   ///   - options: Per-request options.
   /// - Returns: The upgraded connection, or the response in HTTP.
-  /// - Throws: ``HTTPError``: ``HTTPError/Kind/invalidRequest`` for a malformed protocol name or a request with a body,
+  /// - Throws: ``HTTPError``: ``HTTPError/Kind/invalidRequest`` for a malformed protocol name or a body that is not in memory,
   ///   before anything is sent; ``HTTPError/Kind/protocolViolation`` if the server changes to another protocol;
   ///   ``HTTPError/Kind/unsupported`` without the engine. `CancellationError`, or an error thrown by middleware.
   public nonisolated func upgrade(
@@ -69,7 +69,7 @@ extension HTTPClient {
   /// The closure runs in the caller's isolation. The connection is closed when it returns or throws.
   ///
   /// - Parameters:
-  ///   - request: The request, without a body.
+  ///   - request: The request. A body must be in memory; it is sent before the other protocol.
   ///   - protocolName: The protocol, with or without a version: `websocket`, `SPDY/3.1`.
   ///   - idleLimit: The maximum time without bytes in either direction on the upgraded connection; `nil` for none.
   ///   - freshFields: Returns header fields that are different for each attempt, such as a random key.
@@ -96,7 +96,7 @@ extension HTTPClient {
   /// a scope (``RequestScope/add(_:)``) cancels it.
   ///
   /// - Parameters:
-  ///   - request: The request, without a body.
+  ///   - request: The request. A body must be in memory; it is sent before the other protocol.
   ///   - protocolName: The protocol, with or without a version: `websocket`, `SPDY/3.1`.
   ///   - idleLimit: The maximum time without bytes in either direction on the upgraded connection; `nil` for none.
   ///   - freshFields: Returns header fields that are different for each attempt, such as a random key.

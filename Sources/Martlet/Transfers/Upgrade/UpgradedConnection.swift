@@ -22,8 +22,15 @@ public final class UpgradedConnection: Sendable {
   /// bytes ends the connection, even if the client has not finished writing.
   public let bytes: ResponseBody
 
+  /// The number of bytes at the beginning of each message that the client's instruments receive.
+  ///
+  /// `nil` without instruments; then ``report(_:_:_:count:)`` has no effect. It does not change.
+  public let maximumReportedBytes: Int?
+
   private let writer: any UpgradeWriter
-  private let call: Call
+  let call: Call
+  /// The number of the exchange for events; 0 without instruments.
+  let exchange: Int
   /// Ends the call of a held connection.
   private let owner: StreamedCall?
   private let hasFinished = Locked(false)
@@ -34,6 +41,8 @@ public final class UpgradedConnection: Sendable {
     self.response = head
     bytes = response.body
     (self.writer, self.call, self.owner) = (writer, call, owner)
+    exchange = call.exchangeNumber
+    maximumReportedBytes = exchange > 0 ? call.settings.instruments?.maximumBodyBytes : nil
   }
 
   /// The identifier of the request.

@@ -26,7 +26,7 @@
     fileprivate var mayBeSilent: Bool {
       switch self {
       case .stream, .spool: true
-      case .gzip(let content): content.mayBeSilent
+      case .compressed(let content, _): content.mayBeSilent
       case .pieces(let pieces): pieces.contains { $0.mayBeSilent }
       case .data, .file, .json, .invalid: false
       }

@@ -22,6 +22,13 @@
       didReceiveHead(HTTPStatus(rawValue: status), measured)
     }
 
+    var observesInterim: Bool { call.observesInterim }
+
+    func didReceiveInterim(_ status: Int, _ fields: ReceivedFields) {
+      let response = HTTPResponse.Informational(status: HTTPStatus(rawValue: status), headers: HTTPHeaders(fields))
+      call.report(.informational(response, exchange: number))
+    }
+
     func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int { abortSource.onAbort(action) }
 
     func forgetAbort(_ token: Int) { abortSource.remove(token) }
@@ -105,7 +112,7 @@
           throw error
         }
         source = .file(file)
-      case .pieces, .gzip, .spool, .json: source = .stream(try content.source(length, for: request))
+      case .pieces, .compressed, .spool, .json: source = .stream(try content.source(length, for: request))
       case .invalid(let input): throw HTTPError(.invalidRequest, input.message, request: request)
       }
       let fields = trailers.map { trailers in

@@ -17,7 +17,8 @@
       let length = upgrade == nil ? announced : nil
       let origin = target.origin
       let hasExpect = announced != 0 && request.headers.contains("Expect")
-      let addsExpect = announced != 0 && !hasExpect && expectations?.asks(origin, length: announced, context) == true
+      let addsExpect =
+        announced != 0 && !hasExpect && upgrade == nil && expectations?.asks(origin, length: announced, context) == true
       if announced != 0 && request.method == .head {
         throw request.unsupported("libcurl cannot send a HEAD with a body")
       }
@@ -34,14 +35,14 @@
         method: request.method.rawValue, lines: lines, length: length, expectsContinue: addsExpect || hasExpect,
         addsExpect: addsExpect, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
         isDecoded: decompression == .automatic, isStreamed: context.isStreamed, connectLimit: limits.connect,
-        silenceLimit: announced == 0 ? nil : [limits.idle, limits.firstByte].compactMap { $0 }.min(),
+        silenceLimit: announced == 0 || upgrade != nil ? nil : [limits.idle, limits.firstByte].compactMap { $0 }.min(),
         isUpgrade: upgrade != nil)
     }
 
     private static func checkUpgrade(_ request: HTTPRequest) throws {
-      guard request.body == nil else {
+      guard request.body == nil || request.bodyInMemory != nil else {
         throw RequestGate.problem(
-          InvalidInput("an upgrade request has no body: write its bytes to the upgraded connection"), of: request)
+          InvalidInput("the body of an upgrade request must be in memory: use HTTPBody.data"), of: request)
       }
       guard request.method != .head else {
         throw RequestGate.problem(InvalidInput("a HEAD request cannot change the protocol: use GET"), of: request)
@@ -75,12 +76,12 @@
     }
 
     func makeUpload(of request: HTTPRequest) throws -> CurlUpload? {
-      if isUpgrade { return CurlUpload(.writes, length: nil) }
+      if isUpgrade { return CurlUpload(writesAfter: request.bodyInMemory ?? Data()) }
       guard let body = request.body else { return nil }
       switch body.content {
       case .data, .file, .invalid: if !hasBody { return nil }
       // Even an empty stream must be read to find out that it is empty.
-      case .stream, .pieces, .gzip, .spool, .json: break
+      case .stream, .pieces, .compressed, .spool, .json: break
       }
       if let trailers = body.trailers {
         return try CurlUpload(.stream(try body.source(for: request)), length: nil, request: request, trailers)
@@ -128,7 +129,8 @@
       if let upgrade {
         if !hasTE { lines.append("Connection: Upgrade") }
         lines.append("Upgrade: \(upgrade)")
-        // The bytes that libcurl sends after the head have no framing.
+        if let length, length > 0 { lines.append("Content-Length: \(length)") }
+        // libcurl must not frame the bytes that it sends after the head.
         lines += ["Transfer-Encoding:", "Expect:"]
       }
       if let trailers = request.body?.trailers { lines.append("Trailer: \(trailers.names.joined(separator: ", "))") }
@@ -153,6 +155,12 @@
   }
 
   extension HTTPRequest {
+    /// The bytes of a body that is a value, without trailers.
+    fileprivate var bodyInMemory: Data? {
+      guard let body, body.trailers == nil, case .data(let data) = body.content.settled else { return nil }
+      return data
+    }
+
     func unsupported(_ message: String) -> HTTPError { HTTPError(.unsupported, message, request: self) }
   }
 

@@ -31,7 +31,7 @@
       facts.libcurl = version
       facts.libcurlPath = martlet_curl_path().map { String(cString: $0) }
       facts.tlsLibrary = martlet_curl_tls_name().map { String(cString: $0) }
-      facts.httpVersions = ["1.0", "1.1"] + (martlet_curl_has_http2() ? ["2"] : [])
+      facts.httpVersions = ["1.0", "1.1"] + (martlet_curl_has_http2() ? ["2"] : []) + (hasHTTP3 ? ["3"] : [])
       facts.handshakes = [.ntlm, .negotiate].filter { handshakeProblem($0) == nil }
       facts.roots = (martlet_curl_ca_file() ?? martlet_curl_ca_folder()).map { String(cString: $0) }
       facts.warnings = warnings

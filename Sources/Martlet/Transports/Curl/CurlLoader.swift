@@ -10,11 +10,13 @@
   final class CurlLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport, DiagnosableTransport {
     private let settings: TransportSettings
     private let problem: InvalidInput?
-    private let limiter: ConnectionLimiter
+    let limiter: ConnectionLimiter
     private let cache = HeaderLinesCache()
     private let expectations = CurlExpectations()
     private let router: CurlRouter
     private let engines: Locked<CurlEngines>
+    /// The TLS files; `nil` if the settings name none.
+    private let files: TLSFiles?
     /// Called before a transfer starts, for example to assign it a session's task.
     private let willStart: (@Sendable (CurlTransfer) -> Void)?
     let awaitedCount = AwaitedCount()
@@ -24,6 +26,7 @@
       self.willStart = willStart
       engines = Locked(CurlEngines(threads: settings.engineThreads))
       problem = settings.problem
+      files = TLSFiles(settings.tls, interval: settings.fileInterval)
       router = CurlRouter(settings)
       limiter = ConnectionLimiter(
         perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections,
@@ -81,6 +84,30 @@
       }
     }
 
+    /// Creates a transfer that opens a connection and sends nothing, when it has a slot.
+    func makeTransfer(toPreconnect request: HTTPRequest, _ context: RequestContext) async throws -> CurlTransfer {
+      var job = try check(request, context, addsExpect: false)
+      let problem: String? =
+        if !CurlLibrary.tellsBeforeSending {
+          "this requires libcurl 7.80 or later"
+        } else if context.httpVersion == .http2PriorKnowledge, job.origin.scheme == "http" {
+          // libcurl makes requests wait until it knows that the connection uses HTTP/2, and nothing would show it.
+          "HTTP/2 with prior knowledge begins with a request"
+        } else if settings.idleConnectionLifetime == .zero {
+          "idleConnectionLifetime is zero, so connections are used once"
+        } else {
+          nil
+        }
+      if let problem { throw request.unsupported("cannot open connections in advance: \(problem)") }
+      job.isPreconnect = true
+      job.needsNewConnection = !limiter.isMultiplexed(job.origin)
+      let transfer = try await makeTransferLater(for: request, job, context)
+      guard transfer.route?.sharesConnections != false else {
+        throw request.unsupported("cannot open connections in advance: each request to this server has its own")
+      }
+      return transfer
+    }
+
     private enum Beginning {
       case made(CurlTransfer)
       /// The transfer waits for its route or for a slot.
@@ -129,11 +156,13 @@
     ) throws -> CurlTransfer {
       let upload = try job.makeUpload(of: request)
       if job.addsExpect { upload?.addsExpect { [expectations, origin = job.origin] in expectations.record(origin) } }
+      let generation = files.map { newestGeneration(of: $0, context) }
       let opened = engines.withLock { engines in
-        engines.open(
+        if let generation { engines.renew(to: generation) }
+        return engines.open(
           for: sharing, job.origin,
           streams: !isExclusive && limiter.isMultiplexed(job.origin) ? ConnectionLimiter.streams : 1,
-          CurlConnectionSettings(settings, for: sharing))
+          CurlConnectionSettings(newestSettings, for: sharing))
       }
       guard let (mailbox, share) = opened else {
         throw HTTPError(.cannotConnect, "no file descriptors are left for the transport", request: request)
@@ -147,17 +176,47 @@
         mailbox: mailbox, share: share)
     }
 
+    /// Looks at the TLS files, and returns the generation of their contents.
+    ///
+    /// libcurl compares the names of files, not their contents, and a TLS session could be resumed with the old
+    /// certificate. So new engines replace the current ones, which end with their last exchanges.
+    private func newestGeneration(of files: TLSFiles, _ context: RequestContext) -> Int {
+      switch files.look() {
+      case nil: break
+      case .renewed?:
+        context.call.decided("tls.renewed", "the TLS files have changed, so new connections use their new contents")
+      case .refused(let problem)?: context.call.decided("tls.kept", problem)
+      }
+      return files.generation
+    }
+
+    private var newestSettings: TransportSettings {
+      guard let files else { return settings }
+      var settings = settings
+      settings.tls = files.settings
+      return settings
+    }
+
+    /// The problem of the TLS files, for diagnostics.
+    var fileWarnings: [String] { files?.problem.map { [$0] } ?? [] }
+
     /// Whether there is a thread, for tests.
     var hasThread: Bool { threadCount > 0 }
 
     /// The number of threads, for tests.
-    var threadCount: Int { engines.withLock { $0.mailboxes }.count { $0.isRunning } }
+    var threadCount: Int { mailboxes.count { $0.isRunning } }
 
-    package var diagnostics: HTTPClient.Diagnostics { CurlLibrary.diagnostics(.engine, problem: CurlLibrary.problem) }
+    var mailboxes: [CurlMailbox] { engines.withLock { $0.mailboxes } }
+
+    package var diagnostics: HTTPClient.Diagnostics {
+      var facts = CurlLibrary.diagnostics(.engine, problem: CurlLibrary.problem)
+      facts.warnings += fileWarnings
+      return facts
+    }
 
     func handshakeProblem(_ scheme: AuthenticationScheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
 
-    func closeIdleConnections() { for mailbox in engines.withLock({ $0.mailboxes }) { mailbox.post(.closeIdle) } }
+    func closeIdleConnections() { for mailbox in mailboxes { mailbox.post(.closeIdle) } }
   }
 
   /// Counts responses that were available before their callers had to suspend.

@@ -10,12 +10,14 @@
     private let isPlain: Bool
     private let checksAddresses: Bool
     private let hasUnixSocket: Bool
+    private let hasTLSSettings: Bool
     private let identities = ProxyIdentities()
 
     init(_ settings: TransportSettings) {
       proxies = ProxyRouter(settings.proxy)
       addresses = AddressOverrides(settings.resolve)
       hasUnixSocket = settings.unixSocket != nil
+      hasTLSSettings = settings.tls != .system
       isPlain = proxies.isDirect && addresses.isEmpty && !hasUnixSocket
       checksAddresses = settings.addresses != nil
     }
@@ -36,6 +38,8 @@
       // In the TLS handshake the server reports its versions.
       let isClear = origin.scheme != "https"
       var version = context.httpVersion == .http2PriorKnowledge && !isClear ? .http2 : context.httpVersion
+      // Before the checks of HTTP/2, whose remedies do not help an upgrade.
+      if job.isUpgrade { version = try upgradeVersion(version, request, context) }
       guard version != .http2 || !isClear else {
         let way = "for a server that supports it without TLS, set httpVersion to .http2PriorKnowledge"
         throw request.unsupported("HTTP/2 requires https; \(way)")
@@ -47,6 +51,12 @@
           : "was built without HTTP/2"
         throw request.unsupported("the system's libcurl \(CurlLibrary.version ?? "") \(reason)")
       }
+      if version == .http3 {
+        let problem = Self.http3Problem(
+          isSupported: CurlLibrary.hasHTTP3, isSecure: !isClear, hasUnixSocket: hasUnixSocket,
+          hasTLSSettings: hasTLSSettings)
+        if let problem { throw request.unsupported(problem) }
+      }
       guard version != .http1_0 || job.length != nil else {
         throw request.unsupported("HTTP/1.0 cannot send a body of unknown length: give it a length, or use HTTP/1.1")
       }
@@ -54,7 +64,9 @@
         let proxy = proxies.isDirect ? nil : try await proxies.proxy(for: origin, abort: context.exchange.abortSource)
         if job.lines.hasProxyCredentials { try check(to: origin, proxy, isUpgrade: job.isUpgrade) }
         // A connection without addresses cannot be checked for stray bytes before it is reused (decision 0036).
-        var sharesConnections = !hasUnixSocket
+        var sharesConnections = !hasUnixSocket && !job.isUpgrade
+        // The engine examines connections over TCP only, so none over QUIC is kept.
+        if version == .http3 { sharesConnections = false }
         if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { sharesConnections = false }
         var proxyAuthorization: String?
         if let proxy {
@@ -64,6 +76,19 @@
           }
           guard version != .http2PriorKnowledge || proxy.scheme == .socks5 else {
             throw request.unsupported("HTTP/2 with prior knowledge cannot be used through the proxy \(proxy)")
+          }
+          guard version != .http3 else {
+            throw request.unsupported(
+              "HTTP/3 cannot be used through the proxy \(proxy): leave httpVersion at .automatic")
+          }
+          let authenticators = context.call.settings.configuration.authenticators
+          if job.isPreconnect, proxy.scheme != .socks5,
+            proxy.hasCredentials || authenticators.hasAuthenticator(for: proxy.origin)
+          {
+            // The proxy's response decides whose connections these are, and there is no request to repeat with it.
+            throw request.unsupported(
+              "cannot open connections in advance: the proxy \(proxy) may require credentials, which only requests send"
+            )
           }
           let (identity, field) = try await authorize(proxy, request, job, context)
           proxyAuthorization = field
@@ -76,10 +101,6 @@
           }
           // Over HTTP/2 libcurl would omit them.
           version = .http1_1
-        }
-        if job.isUpgrade {
-          version = try upgradeVersion(version, request, context)
-          sharesConnections = false
         }
         if let handshake = context.handshake {
           try check(handshake, version, proxy, request, job.origin)
@@ -96,6 +117,19 @@
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: request)
       }
+    }
+
+    /// Why a request cannot use HTTP/3, or `nil`.
+    static func http3Problem(
+      isSupported: Bool, isSecure: Bool, hasUnixSocket: Bool, hasTLSSettings: Bool
+    ) -> String? {
+      let cure = "leave httpVersion at .automatic"
+      if !isSecure { return "HTTP/3 requires https: \(cure)" }
+      if hasUnixSocket { return "HTTP/3 cannot be used over a Unix socket: \(cure)" }
+      if hasTLSSettings { return "HTTP/3 cannot be used with the client's TLS settings: \(cure)" }
+      if isSupported { return nil }
+      let way = "install 7.88 or newer, built with HTTP/3, or \(cure)"
+      return "the system's libcurl \(CurlLibrary.version ?? "") does not support HTTP/3: \(way)"
     }
 
     /// The version of a request for another protocol, which HTTP/2 does not have (RFC 9113 §8.6).
@@ -141,8 +175,7 @@
     private func authorize(
       _ proxy: Proxy, _ request: HTTPRequest, _ job: CurlJob, _ context: RequestContext
     ) async throws -> (identity: Credential?, field: String?) {
-      let hasOwn = proxy.user != nil || proxy.password != nil
-      let own = hasOwn ? Credential.user(proxy.user ?? "", password: proxy.password ?? "") : nil
+      let own = proxy.hasCredentials ? Credential.user(proxy.user ?? "", password: proxy.password ?? "") : nil
       // The program's own field is sent unchanged.
       if proxy.scheme == .socks5 || request.headers.contains("Proxy-Authorization") { return (own, nil) }
       let isTunnel = job.origin.scheme == "https" || job.isUpgrade
@@ -215,6 +248,7 @@
       case .http1_0: self = .http1_0
       case .http1_1: self = .http1_1
       case .http2PriorKnowledge: self = .priorKnowledge
+      case .http3: self = .http3
       case .automatic, .http2: self = .automatic
       }
     }

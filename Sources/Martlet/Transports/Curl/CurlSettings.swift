@@ -24,23 +24,31 @@
       }
       let (seconds, attoseconds) = settings.idleConnectionLifetime.clampedComponents
       let whole = min(max(0, seconds), 1 << 30)
+      let age = settings.maximumConnectionAge.map { max($0, .microseconds(1)).clampedComponents }
       self.init(
         unixSocket: settings.unixSocket, interface: interface,
-        maximumAge: Int(whole) + (attoseconds > 0 ? 1 : 0), isKept: settings.idleConnectionLifetime > .zero,
+        maximumIdleTime: Int(whole) + (attoseconds > 0 ? 1 : 0),
+        maximumAge: age.map { min($0.seconds, 1 << 30) * 1_000_000 + $0.attoseconds / 1_000_000_000_000 },
+        shufflesAddresses: settings.shufflesAddresses,
+        isKept: settings.idleConnectionLifetime > .zero,
         idleLifetime: whole * 1_000_000 + attoseconds / 1_000_000_000_000,
         // libcurl counts everything that uses a proxy as one host; the limiter limits each host.
         perHost: settings.proxy.isNone ? settings.maximumConnectionsPerHost : settings.maximumConnections,
-        total: settings.maximumConnections, tls: CurlTLSSettings(settings.tls),
+        hostLimit: settings.maximumConnectionsPerHost, total: settings.maximumConnections,
+        tls: CurlTLSSettings(settings.tls),
         addressRefusal: refusal, answerPace: settings.answerPace, receiveMarks: settings.receiveMarks)
     }
   }
 
   extension CurlTLSSettings {
     init(_ settings: TLSSettings) {
-      let identity: Identity? = settings.clientCertificate.map { identity in
-        guard let key = identity.key else { return .pkcs12(identity.certificate.bytes) }
-        return .pem(certificate: identity.certificate.bytes, key: key.bytes)
-      }
+      let identity: Identity? =
+        switch settings.clientCertificate?.source {
+        case .pem(let certificate, let key): .pem(certificate: certificate.bytes, key: key.bytes)
+        case .pkcs12(let material): .pkcs12(material.bytes)
+        // Only Apple platforms have it.
+        case .keychain, nil: nil
+        }
       let trust: Trust =
         switch settings.trust {
         case .system: .system

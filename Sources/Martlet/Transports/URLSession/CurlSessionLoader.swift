@@ -17,7 +17,7 @@
     ///
     /// Without a usable libcurl it uses the system's loader.
     final class CurlSessionLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport,
-      DiagnosableTransport
+      DiagnosableTransport, PreconnectingTransport, ConnectionCountingTransport
     {
       let tasks: CurlSessionTasks
       private let settings: TransportSettings
@@ -61,11 +61,22 @@
         return requiresEngine ? problem : "the system's loader does not support \(scheme): \(problem)"
       }
 
+      func preconnect(for request: HTTPRequest, count: Int, context: RequestContext) async throws {
+        if let problem = problem() {
+          throw HTTPError(.unsupported, "cannot open connections in advance: \(problem)", request: request)
+        }
+        try await curl.preconnect(for: request, count: count, context: context)
+      }
+
+      var connectionPools: [ActivityMonitor.ConnectionPool] { curl.connectionPools }
+
       func closeIdleConnections() { curl.closeIdleConnections() }
 
       package var diagnostics: HTTPClient.Diagnostics {
         let problem = problem()
-        return CurlLibrary.diagnostics(problem == nil || requiresEngine ? .engine : .system, problem: problem)
+        var facts = CurlLibrary.diagnostics(problem == nil || requiresEngine ? .engine : .system, problem: problem)
+        if problem == nil { facts.warnings += curl.fileWarnings }
+        return facts
       }
 
       private func systemLoader(_ problem: String) -> URLSessionLoader {

@@ -48,31 +48,61 @@
       _ error: any Error, phase: HTTPError.Phase, hasHead: Bool, hasMoved: Bool, upload: UploadSource.Problem?
     ) -> HTTPError {
       switch upload {
-      case .file(let message): return made(.fileFailed, message, .sending, error, isStale: false)
+      case .file(let message): return made(.fileFailed, message, .sending, error, isStale: false, isSent: true)
       case .repetition where !hasHead:
         let message = "the server closed the connection before a response began; the request must not be sent twice"
-        return made(.connectionLost, message, .waiting, error, isStale: true)
+        return made(.connectionLost, message, .waiting, error, isStale: true, isSent: true)
       case .repetition, nil: break
       }
+      // A network that goes away later is reported with the code of one that was never there.
+      let isSent = hasHead || hasMoved || [.sending, .waiting, .receiving].contains(phase)
       guard let error = error as? URLError else {
         let message = InvalidInput.printable(String(describing: error), limit: 300)
-        return made(.protocolViolation, message, hasHead ? .receiving : phase, error, isStale: false)
+        let kind = kind(of: error as NSError)
+        return made(
+          kind, message, hasHead ? .receiving : phase, error, isStale: kind == .connectionLost && !hasMoved,
+          isSent: isSent)
       }
       let text = error.userInfo[NSLocalizedDescriptionKey] as? String ?? ""
       let kind = kind(error.code, text)
       let message = text.isEmpty ? "URLError \(error.code.rawValue)" : InvalidInput.printable(text, limit: 300)
       let shown: HTTPError.Phase =
         switch kind {
-        case .cannotConnect, .tls: .connecting
+        case .cannotConnect where !isSent, .tls where !isSent: .connecting
         case _ where hasHead: .receiving
         // There was a connection, although the loader does not report when it was made.
         case .connectionLost where phase == .connecting: .waiting
         default: phase
         }
-      return made(kind, message, shown, error, isStale: kind == .connectionLost && !hasMoved)
+      return made(kind, message, shown, error, isStale: kind == .connectionLost && !hasMoved, isSent: isSent)
+    }
+
+    /// The kind of an error of the connection, which WebSocket tasks report as it is.
+    static func kind(of error: NSError) -> HTTPError.Kind {
+      if error.domain == "kCFErrorDomainCFNetwork" { return proxyKind(error.code) ?? .protocolViolation }
+      guard error.domain == NSPOSIXErrorDomain else { return .protocolViolation }
+      switch POSIXErrorCode(rawValue: Int32(truncatingIfNeeded: error.code)) {
+      case .EMSGSIZE: return .bodyTooLarge
+      case .ETIMEDOUT: return .timedOut
+      case .ENOTCONN, .ECONNRESET, .ECONNABORTED, .EPIPE, .ECANCELED, .ENETDOWN, .ENETUNREACH, .ENETRESET:
+        return .connectionLost
+      default: return .protocolViolation
+      }
+    }
+
+    /// The kind of CFNetwork's error codes about proxies, on Apple's platforms.
+    private static func proxyKind(_ code: Int) -> HTTPError.Kind? {
+      switch code {
+      // kCFSOCKS5ErrorBadCredentials, kCFErrorHTTPBadProxyCredentials
+      case 122, 307: .authenticationFailed
+      // Other errors of SOCKS proxies; kCFErrorHTTPProxyConnectionFailure to the last one about proxies.
+      case 100...124, 306...311: .cannotConnect
+      default: nil
+      }
     }
 
     static func kind(_ code: URLError.Code, _ text: String) -> HTTPError.Kind {
+      if code == .unsupportedURL, text.contains("WebSockets not supported") { return .unsupported }
       if code == .unknown || code == .badServerResponse {
         if let known = texts.first(where: { text.contains($0.0) }) { return known.1 }
       }
@@ -81,10 +111,11 @@
     }
 
     private static func made(
-      _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, _ error: any Error, isStale: Bool
+      _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, _ error: any Error, isStale: Bool,
+      isSent: Bool
     ) -> HTTPError {
-      // Part of the body may have been sent before the problem of the file was found.
-      let reached = kind != .cannotConnect && kind != .tls && kind != .unsupported
+      let isEarly: [HTTPError.Kind] = [.cannotConnect, .tls, .unsupported, .authenticationFailed]
+      let reached = isSent || !isEarly.contains(kind)
       return HTTPError(kind, message, phase, reached: reached, isStale: isStale, underlying: error)
     }
   }

@@ -12,6 +12,8 @@
     let origin: Origin
     /// The body, unless it is empty.
     let upload: UploadSource?
+    /// The messages of the protocol that the request asks for.
+    let messages: MessageUpgrade?
     private let url: URL
     private let fields: [String: String]
 
@@ -29,19 +31,20 @@
     /// Checks that a session can send the request.
     ///
     /// Throws ``HTTPError/Kind/unsupported``, or the problem of the body. `isIdempotent` is the option of the call, if
-    /// set.
-    init(_ request: HTTPRequest, isIdempotent: Bool? = nil) throws {
+    /// set. With `messages`, the request opens a WebSocket.
+    init(_ request: HTTPRequest, isIdempotent: Bool? = nil, messages: MessageUpgrade? = nil) throws {
       do {
         guard let target = request.absoluteURL else { throw InvalidInput("\(request.target) is not a complete URL") }
         let content = try Self.content(of: request)
         let length = try content?.check() ?? 0
         self.request = request
+        self.messages = messages
         origin = target.origin
-        url = target.url
+        url = messages == nil ? target.url : Self.webSocketURL(target.url)
         upload = content.flatMap { content in
           length > 0 ? UploadSource(content, length: length, mayRepeat: isIdempotent ?? request.isIdempotent) : nil
         }
-        fields = Self.fields(of: request, length: length)
+        fields = Self.fields(of: messages == nil ? request : Self.withoutKey(request), length: length)
         try checkSupport(host: target.host)
       } catch {
         throw RequestGate.problem(error, of: request)
@@ -53,7 +56,7 @@
       guard let content = request.body?.content else { return nil }
       switch content {
       case .data, .file, .invalid: return content
-      case .stream, .pieces, .gzip, .spool, .json:
+      case .stream, .pieces, .compressed, .spool, .json:
         // The problem of a part takes precedence.
         _ = try content.check()
         guard let data = try content.gathered() else { throw refusal(of: request) }
@@ -70,6 +73,18 @@
       #endif
       let what = "the system's loader sends only bodies in memory and single files"
       return HTTPError(.unsupported, "\(what); \(lanes)", request: request)
+    }
+
+    /// The URL with the scheme `ws` or `wss`, which sessions require.
+    private static func webSocketURL(_ url: URL) -> URL {
+      URL(string: "ws" + url.absoluteString.dropFirst("http".count)) ?? url
+    }
+
+    /// The request without the fields that a WebSocket task adds.
+    private static func withoutKey(_ request: HTTPRequest) -> HTTPRequest {
+      var request = request
+      for name in ["Sec-WebSocket-Key", "Sec-WebSocket-Version"] { request.headers.remove(name) }
+      return request
     }
 
     private func checkSupport(host: String) throws {

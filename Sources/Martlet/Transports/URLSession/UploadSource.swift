@@ -31,7 +31,7 @@
         switch content {
         case .data(let data): InputStream(data: data)
         case .file(let url): InputStream(url: url)
-        case .stream, .pieces, .gzip, .spool, .json, .invalid: nil
+        case .stream, .pieces, .compressed, .spool, .json, .invalid: nil
         }
       #if canImport(FoundationNetworking)
         return ExactStream(inner, length: length) { [self] in fail($0) }

@@ -12,7 +12,7 @@ int64_t allocations_count(void);
 
 /// Starts a server that sends a 13-byte response to each request without allocating memory.
 ///
-/// Returns its port on 127.0.0.1, or 0 on failure.
+/// It also returns each message of a WebSocket, if libcrypto 3 is installed. Returns its port on 127.0.0.1, or 0 on failure.
 int allocations_serve(void);
 
 #endif

@@ -286,7 +286,7 @@ import Testing
     let gzipped = try await Self.refusal(.multipart { $0.add(HTTPBody.text("x").gzipped(), for: "n") })
     let wrong = try await Self.refusal(.multipart { $0.add(.json([Double.infinity]), for: "n") })
 
-    #expect(gzipped.kind == .invalidRequest && gzipped.message.contains("gzip the form"))
+    #expect(gzipped.kind == .invalidRequest && gzipped.message.contains("compress the form"))
     #expect(wrong.kind == .invalidRequest && wrong.message.contains("JSON"))
   }
 

@@ -45,7 +45,8 @@ import Testing
 
   private static let areas: Set = [
     "request", "guards", "hsts", "redirect", "retry", "authentication", "cookies", "cache", "connection",
-    "expectation", "contentCoding", "load", "hedging", "limit", "status",
+    "expectation", "contentCoding", "load", "hedging", "limit", "status", "upgrade",
+    "cluster",
   ]
 
   @Test func `each code in the article occurs in the sources and has an area`() throws {
@@ -107,7 +108,7 @@ import Testing
     ]
     for reason in stops { add(reason, "redirect.notFollowed") }
     let causes: [Explanation.Reason] = [
-      .staleConnection, .timeout, .backoff, .retryAfter, .closure, .unprocessed, .needsHTTP11,
+      .staleConnection, .timeout, .backoff, .retryAfter, .closure, .unprocessed, .otherServer, .needsHTTP11,
     ]
     for cause in causes { add(cause, "retry.repeated") }
     let refusals: [HTTPResponse.Attempt.RetryRefusal] = [

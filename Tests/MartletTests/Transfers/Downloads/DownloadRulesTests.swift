@@ -22,6 +22,20 @@ import Testing
     DownloadRules.judge(HTTPStatus(rawValue: status), headers, asked: work, record: record)
   }
 
+  @Test(arguments: [("http://a.test:80", true), ("http://b.test:80", false), (nil, false)])
+  func `another server of a cluster repeats the size`(_ server: String?, _ isPart: Bool) {
+    var record = Self.record
+    record.server = "http://a.test:80"
+    func verdict(hasChecksum: Bool) -> DownloadRules.Verdict {
+      DownloadRules.judge(
+        206, ["Content-Range": "bytes 100-999/*", "ETag": "\"a\""], asked: Self.rest, record: record,
+        hasChecksum: hasChecksum, server: server)
+    }
+
+    #expect(verdict(hasChecksum: true) == .part(100..<1000, size: nil))
+    #expect(verdict(hasChecksum: false) == (isPart ? .part(100..<1000, size: nil) : .restart("the size is missing")))
+  }
+
   @Test func `requests the missing range with If-Range`() {
     #expect(Self.whole.headers(from: [:]) == ["Accept-Encoding": "identity"])
     let rest = Self.rest.headers(from: [:])

@@ -63,6 +63,29 @@ const char *_Nullable curl_loop_version(void);
 /// number of bytes in its body, sent after the last one.
 int bench_server_start(void);
 
+/// Starts a WebSocket server on its own thread and returns its port, or 0.
+///
+/// `/echo` returns each message. `/sink` drops binary messages and returns texts. `/source` keeps a binary message, and
+/// sends it as often as a text says. Control frames are answered. It agrees to compression, and sends compressed
+/// messages as they arrived.
+int bench_websocket_server_start(void);
+
+/// Listens on a loopback port, and returns the socket or -1.
+int bench_listen_on_loopback(int *port);
+/// Accepts a connection and adds it to an epoll set; returns the socket, or -1 if there is none.
+int bench_accept(int listener, int poll);
+
+// MARK: Compression of messages (RFC 7692) with zlib, for clients that have none
+
+typedef struct bench_deflate bench_deflate;
+
+bench_deflate *_Nullable bench_deflate_new(int level);
+void bench_deflate_free(bench_deflate *contexts);
+/// Compresses a message, and returns its length without the last four bytes, or -1 without room.
+long bench_deflate_message(bench_deflate *contexts, const void *bytes, long count, void *room, long capacity);
+/// Expands a message, and returns its length, or -1 without room.
+long bench_inflate_message(bench_deflate *contexts, const void *bytes, long count, void *room, long capacity);
+
 // MARK: The process
 
 /// Replaces a file for this process only.
