@@ -8,6 +8,8 @@ import Synchronization
 /// only if its home has as many exchanges, of any origin, as one connection carries.
 package struct CurlEngines {
   private var usual: [CurlEngine?]
+  /// The engines of upgraded connections, each of which has one exchange.
+  private var upgraded: [CurlEngine?]
   /// The engines for exchanges that share no connections with the regular ones.
   private var others: [ConnectionGroup: CurlEngine] = [:]
   /// When the connections of prior knowledge may be too old; `nil` if they never are.
@@ -19,11 +21,14 @@ package struct CurlEngines {
   /// The replaced engines that have not ended.
   private var replaced: [CurlMailbox] = []
 
-  /// - Parameter threads: The maximum number of regular engines.
-  package init(threads: Int) { usual = Array(repeating: nil, count: max(1, threads)) }
+  /// - Parameter threads: The maximum number of regular engines, and of those for upgraded connections.
+  package init(threads: Int) {
+    usual = Array(repeating: nil, count: max(1, threads))
+    upgraded = usual
+  }
 
   package var mailboxes: [CurlMailbox] {
-    usual.compactMap { $0?.mailbox } + others.values.map(\.mailbox) + replaced.filter(\.isRunning)
+    (usual + upgraded).compactMap { $0?.mailbox } + others.values.map(\.mailbox) + replaced.filter(\.isRunning)
   }
 
   /// Replaces all engines by new ones if the settings of their connections are of a later generation.
@@ -35,6 +40,7 @@ package struct CurlEngines {
     // Also those whose first transfer is about to start.
     replaced = mailboxes
     usual = Array(repeating: nil, count: usual.count)
+    upgraded = usual
     others = [:]
   }
 
@@ -46,25 +52,35 @@ package struct CurlEngines {
     for sharing: ConnectionGroup, _ origin: Origin, streams: @autoclosure () -> Int,
     _ settings: @autoclosure () -> CurlConnectionSettings
   ) -> (mailbox: CurlMailbox, share: LoadShare?)? {
-    guard sharing == .agreed else {
-      if sharing == .priorKnowledge, let end = priorKnowledgeEnd, end <= martlet_microseconds() {
-        replaced = replaced.filter(\.isRunning) + [others.removeValue(forKey: sharing)?.mailbox].compactMap { $0 }
-      }
-      if others[sharing] == nil {
-        let settings = settings()
-        others[sharing] = CurlEngine(settings)
-        if sharing == .priorKnowledge { priorKnowledgeEnd = settings.maximumAge.map { martlet_microseconds() + $0 } }
-      }
-      return others[sharing].map { ($0.mailbox, nil) }
+    switch sharing {
+    case .agreed: return Self.open(&usual, home: origin.hashValue, streams: streams(), settings)
+    case .upgraded: return Self.open(&upgraded, home: 0, streams: 1, settings)
+    case .serial, .priorKnowledge, .http3: break
     }
+    if sharing == .priorKnowledge, let end = priorKnowledgeEnd, end <= martlet_microseconds() {
+      replaced = replaced.filter(\.isRunning) + [others.removeValue(forKey: sharing)?.mailbox].compactMap { $0 }
+    }
+    if others[sharing] == nil {
+      let settings = settings()
+      others[sharing] = CurlEngine(settings)
+      if sharing == .priorKnowledge { priorKnowledgeEnd = settings.maximumAge.map { martlet_microseconds() + $0 } }
+    }
+    return others[sharing].map { ($0.mailbox, nil) }
+  }
+
+  /// Opens one of several engines.
+  private static func open(
+    _ engines: inout [CurlEngine?], home: @autoclosure () -> Int, streams: @autoclosure () -> Int,
+    _ settings: () -> CurlConnectionSettings
+  ) -> (mailbox: CurlMailbox, share: LoadShare?)? {
     var index = 0
-    if usual.count > 1 {
-      let home = Int(UInt(bitPattern: origin.hashValue) % UInt(usual.count))
-      index = Self.choice(home: home, loads: usual.map { $0?.mailbox.load.value ?? 0 }, streams: streams())
+    if engines.count > 1 {
+      let home = Int(UInt(bitPattern: home()) % UInt(engines.count))
+      index = choice(home: home, loads: engines.map { $0?.mailbox.load.value ?? 0 }, streams: streams())
     }
-    if usual[index] == nil { usual[index] = CurlEngine(settings()) }
-    guard let mailbox = (usual[index] ?? usual.lazy.compactMap { $0 }.first)?.mailbox else { return nil }
-    return (mailbox, usual.count > 1 ? LoadShare(mailbox.load) : nil)
+    if engines[index] == nil { engines[index] = CurlEngine(settings()) }
+    guard let mailbox = (engines[index] ?? engines.lazy.compactMap { $0 }.first)?.mailbox else { return nil }
+    return (mailbox, engines.count > 1 ? LoadShare(mailbox.load) : nil)
   }
 
   /// The least loaded engine if `home` has at least `streams` exchanges, otherwise `home`.

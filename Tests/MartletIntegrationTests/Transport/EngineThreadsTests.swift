@@ -37,7 +37,7 @@
       #expect(load.value == 0)
     }
 
-    private static func loader(_ client: HTTPClient) throws -> CurlLoader {
+    static func loader(_ client: HTTPClient) throws -> CurlLoader {
       try #require(client.core.settings.transport as? CurlLoader)
     }
 

@@ -4,7 +4,11 @@ import MartletWebSocket
 
 /// Martlet's WebSocket.
 struct MartletSocketPeer: SocketPeer {
-  private let client = HTTPClient { $0.transport = .curl }
+  private let client = HTTPClient {
+    $0.transport = .curl
+    // As many as NIO's group has.
+    $0.engineThreads = ProcessInfo.processInfo.activeProcessorCount
+  }
 
   struct Socket: SocketOfPeer {
     fileprivate let socket: WebSocket

@@ -112,9 +112,9 @@ extension HTTPClient {
     /// client that transfers large bodies over TLS, or that is the main workload of a machine with many processors.
     /// Each thread has its own connections. A request goes to the thread of its host, unless that thread has another
     /// request (over HTTP/2, 100 requests) and another thread has fewer. The connection limits apply to all threads
-    /// together, except for idle connections and HTTP/2 connections, for which each thread has its own limit. Values
-    /// less than 1 are treated as 1, and values greater than 64 as 64. The system's loaders and other transports ignore
-    /// this.
+    /// together, except for idle connections and HTTP/2 connections, for which each thread has its own limit. Upgraded
+    /// connections, such as WebSockets, have as many further threads. Values less than 1 are treated as 1, and values
+    /// greater than 64 as 64. The system's loaders and other transports ignore this.
     public var engineThreads: Int {
       get { ownSettings.engineThreads }
       set { ownSettings.engineThreads = min(max(1, newValue), 64) }
