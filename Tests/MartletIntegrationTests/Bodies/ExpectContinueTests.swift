@@ -26,13 +26,11 @@
         .multipart { $0.add(Data(count: 2 << 20), for: "n") },
       ]
 
-      let start = ContinuousClock.now
       for body in bodies { _ = try await client.post(RequestTarget(server.url), body: body) }
 
+      // If a request had timed out waiting for `100 Continue`, the next one would not have `Expect`.
       #expect(Self.expectations(server) == ["100-continue", nil, nil, "100-continue", "100-continue"])
       #expect(server.requests.allSatisfy { $0.isComplete && $0.bodyLength >= 1 << 20 })
-      // No request timed out waiting for `100 Continue`, which would take one second.
-      #expect(!Stress.isOn || isSanitized || ContinuousClock.now - start < .seconds(3))
     }
 
     @Test(arguments: Lane.engines)
@@ -77,22 +75,16 @@
         other.stop()
       }
       let client = lane.client()
-      var times: [Duration] = []
-
-      for _ in 0..<3 {
-        let start = ContinuousClock.now
-        _ = try await client.post(RequestTarget(server.url), body: Self.large)
-        times.append(ContinuousClock.now - start)
-      }
+      let start = ContinuousClock.now
+      _ = try await client.post(RequestTarget(server.url), body: Self.large)
+      #expect(ContinuousClock.now - start >= .milliseconds(900))
+      for _ in 0..<2 { _ = try await client.post(RequestTarget(server.url), body: Self.large) }
       _ = try await client.post(RequestTarget(other.url), body: Self.large)
       // A caller can still set `expectsContinue` explicitly.
       _ = try await client.post(RequestTarget(server.url), body: .text("x"), options: .expectsContinue(true))
 
       #expect(Self.expectations(server) == ["100-continue", nil, nil, "100-continue"])
       #expect(Self.expectations(other) == ["100-continue"])
-      #expect(times[0] >= .milliseconds(900))
-      // Requests without `Expect` do not wait.
-      #expect(!Stress.isOn || isSanitized || times[1] + times[2] < .milliseconds(900))
       #expect(server.requests.allSatisfy { $0.isComplete })
     }
 

@@ -127,7 +127,7 @@ struct MockServerFaultTests {
     server.stop()
     let held = server.stopAndHoldPort()
 
-    #expect(!Stress.isOn || ContinuousClock.now - start < .seconds(1))
+    #expect(ContinuousClock.now - start < .seconds(60))
     #expect(try await client.value == Array(repeating: "", count: 20))
     #expect(await server.waitForOpenConnections(atMost: 0))
     await #expect(throws: RawClient.Failure.self) {
@@ -142,7 +142,7 @@ struct MockServerFaultTests {
       let start = ContinuousClock.now
       slot.withLock { $0 }?.stop()
       // A server that waited for its own handler would wait for a second.
-      return .ok("after \(!Stress.isOn || ContinuousClock.now - start < .milliseconds(500))")
+      return .ok("after \(!Stress.isOn || ContinuousClock.now - start < .milliseconds(900))")
     })
     slot.withLock { $0 = server }
 

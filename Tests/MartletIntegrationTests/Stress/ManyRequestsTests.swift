@@ -51,7 +51,7 @@
           Figures.record(
             "cancel \(count) in flight (\(lane), \(way)): all returned after \(Figures.milliseconds(returned)), "
               + "all sockets closed after \(Figures.milliseconds(closed)), \(Figures.milliseconds(worked)) of work")
-          #expect(!Stress.isOn || isSanitized || (worked < .seconds(2) && closed < .seconds(5)))
+          #expect(!Stress.isOn || isSanitized || (worked < .seconds(5) && closed < .seconds(30)))
         }
         // Both ends of the warm connection are closed as well.
         #expect(await becomes { ProcessFacts.descriptorCount <= descriptors })
