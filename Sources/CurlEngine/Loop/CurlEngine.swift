@@ -116,9 +116,20 @@ package final class CurlMailbox: Sendable {
     post(.fed(transfer))
   }
 
-  /// Waits on this thread for a response to a request that was sent here.
+  /// Receives bytes of an upgraded connection on this thread, if they are likely to arrive soon.
   ///
-  /// Ends when the response has arrived or takes too long; the loop then continues with the transfer.
+  /// Returns whether it waited.
+  func receive(for transfer: CurlTransfer) -> Bool {
+    guard CurlLibrary.worksOnAnyThread, state.withLock({ $0.isAsleep }),
+      case .answerIsNear(let socket)? = withLoopIfAvailable({ $0?.beginReceiving(transfer) })
+    else { return false }
+    awaitAnswer(to: transfer, on: socket)
+    return true
+  }
+
+  /// Waits on this thread for a response to a request that was sent here, or for bytes of an upgraded connection.
+  ///
+  /// Ends when they have arrived or take too long; the loop then continues with the transfer.
   func awaitAnswer(to transfer: CurlTransfer, on socket: CInt) {
     let end = martlet_microseconds() + settings.answerPace.patience
     while true {

@@ -111,7 +111,20 @@ extension CurlLoop {
     // libcurl writes immediately after its own pause.
     _ = martlet_multi_act(multi, isResumed ? -1 : socket, isResumed ? 0 : 2)
     register(socket)
+    // Only the thread waits until the socket takes more bytes.
+    if socket == answer.socket, !transfer.hasNothingToWrite(handle) { endAwaiting() }
+    if upgradeCount == 1 { answer.wrote(transfer, at: martlet_microseconds()) }
     return true
+  }
+
+  /// Lets a caller wait for bytes of the only upgraded connection, if they are likely to arrive soon.
+  func beginReceiving(_ transfer: CurlTransfer) -> InlineDriveResult {
+    guard upgradeCount == 1, let handle = transfer.handle, let socket = handle.socket, !transfer.isEnded,
+      !transfer.life.isPaused, transfer.hasNothingToWrite(handle), upgradedWatch(of: handle) != nil,
+      answer.take(socket, of: transfer)
+    else { return .done }
+    ignore(socket)
+    return .answerIsNear(socket)
   }
 
   func register(_ socket: CInt) {
@@ -136,8 +149,9 @@ extension CurlLoop {
   func connection(of handle: CurlHandle) -> CInt? {
     watches.first { $0.value.isConnection && $0.value.easy == handle.easy }?.key ?? handle.ownSocket
   }
+
   /// The watch of an upgraded connection, found without a search among thousands; `nil` for other handles.
-  private func upgradedWatch(of handle: CurlHandle) -> CurlWatch? {
+  func upgradedWatch(of handle: CurlHandle) -> CurlWatch? {
     guard handle.transfer?.life.upgrade == .upgraded, let socket = handle.socket, let watch = watches[socket],
       watch.easy == handle.easy
     else { return nil }

@@ -152,6 +152,8 @@ final class CurlLoop {
     } else {
       act(on: martlet_event(socket: socket, events: events), multi)
       endTurn(multi)
+      // The caller looks at the bytes first.
+      if transfer.job.isUpgrade { endAwaiting() }
     }
     return nextStep(at: martlet_microseconds())
   }
@@ -179,14 +181,15 @@ final class CurlLoop {
       return .answerIsNear(socket)
     }
     endAwaiting()
+    if isIdle, isClosing || isClosingIdle { return .threadIsNeeded }
     // The thread would sleep too long.
     if let nextTime, nextTime < sleepsUntil ?? .max { return .threadIsNeeded }
     return .done
   }
 
-  private func endAwaiting() {
+  func endAwaiting() {
     guard let socket = answer.takeSocket(), let known = watches[socket] else { return }
-    if known.wanted != known.registered { watch(socket, known.wanted, for: known.easy) }
+    if known.wanted != known.registered { register(socket) }
   }
 
   private func performWaiting(_ multi: UnsafeMutableRawPointer) -> Bool {
@@ -419,10 +422,13 @@ final class CurlLoop {
   /// Records a head, which is delivered at the end of the turn, perhaps with the whole body.
   func hasHead(_ transfer: CurlTransfer) {
     heads.append(transfer)
-    answer.hasHead(transfer, at: martlet_microseconds())
+    answer.wasAnswered(transfer, at: martlet_microseconds())
   }
 
-  func hasBytes(_ transfer: CurlTransfer) { bodies.append(transfer) }
+  func hasBytes(_ transfer: CurlTransfer) {
+    bodies.append(transfer)
+    if transfer.job.isUpgrade { answer.wasAnswered(transfer, at: martlet_microseconds()) }
+  }
 
   /// Delays the fast bytes of a transfer, to wait for more.
   func flushLater(_ transfer: CurlTransfer) {

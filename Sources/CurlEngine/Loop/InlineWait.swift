@@ -1,4 +1,4 @@
-/// The transfer whose caller waits inline for the response.
+/// The transfer whose caller waits inline for the response, or for the next bytes of an upgraded connection.
 ///
 /// Meanwhile its socket is not in the poll set of the loop's thread, so it does not wake that thread.
 struct InlineWait {
@@ -22,7 +22,11 @@ struct InlineWait {
     if self.transfer === transfer, transfer.handle?.isReused == true { since = now }
   }
 
-  mutating func hasHead(_ transfer: CurlTransfer, at now: @autoclosure () -> Int64) {
+  /// Records that bytes were written on an upgraded connection, so the server may answer.
+  mutating func wrote(_ transfer: CurlTransfer, at now: Int64) { (self.transfer, since) = (transfer, now) }
+
+  /// Records the head of the response, or the first bytes after a write on an upgraded connection.
+  mutating func wasAnswered(_ transfer: CurlTransfer, at now: @autoclosure () -> Int64) {
     guard since > 0, self.transfer === transfer else { return }
     pace.record(now() - since)
     since = 0
@@ -38,6 +42,13 @@ struct InlineWait {
   mutating func takes(_ socket: CInt, of easy: UnsafeMutableRawPointer?) -> Bool {
     guard wantsSocket || self.socket == socket, let easy, transfer?.handle?.easy == easy else { return false }
     wantsSocket = false
+    self.socket = socket
+    return true
+  }
+
+  /// Takes the socket of an upgraded connection if the next bytes are likely to arrive soon.
+  mutating func take(_ socket: CInt, of transfer: CurlTransfer) -> Bool {
+    guard since > 0, pace.isQuick, self.transfer === transfer else { return false }
     self.socket = socket
     return true
   }

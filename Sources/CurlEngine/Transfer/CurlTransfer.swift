@@ -91,7 +91,8 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
         guard let self else { return }
         if isUpgrade { mailbox.write(for: self) } else { mailbox.post(.fed(self)) }
       },
-      onFailure: { [weak self] in self?.uploadFailed($0) })
+      onFailure: { [weak self] in self?.uploadFailed($0) },
+      onReceive: { [weak self] in self.map { mailbox.receive(for: $0) } ?? false })
   }
 
   package var isAnswered: Bool { state.withLock { $0.answer.isAnswered } }

@@ -57,6 +57,7 @@ package final class CurlUpload: @unchecked Sendable {
   private let wasRead = Atomic(false)
   private var onBytes: @Sendable () -> Void = {}
   private var onFailure: @Sendable (any Error) -> Void = { _ in }
+  private var onReceive: @Sendable () -> Bool = { false }
 
   package init(_ source: Source, length: Int64?, trailers: CurlTrailers? = nil) {
     (self.source, self.length, self.trailers) = (source, length, trailers)
@@ -71,12 +72,16 @@ package final class CurlUpload: @unchecked Sendable {
 
   deinit { if case .file(let file) = source { martlet_close(file) } }
 
-  /// Sets the callbacks for bytes after ``Piece/wait`` and for an error.
+  /// Sets the callbacks for bytes after ``Piece/wait``, for an error, and for ``receiveHere()``.
   ///
   /// Call it before anything else.
-  func attach(onBytes: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (any Error) -> Void) {
+  func attach(
+    onBytes: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (any Error) -> Void,
+    onReceive: @escaping @Sendable () -> Bool = { false }
+  ) {
     self.onBytes = onBytes
     self.onFailure = onFailure
+    self.onReceive = onReceive
   }
 
   /// Sets the callback for a server that does not respond to `Expect` in time.
@@ -169,6 +174,11 @@ package final class CurlUpload: @unchecked Sendable {
 
   /// The number of bytes that libcurl has taken, from any thread.
   package var takenCount: Int64 { buffer.takenCount }
+
+  /// Receives the next bytes of an upgraded connection on this thread, if they are likely to arrive soon.
+  ///
+  /// Waits for no longer than ``InlineWaitHeuristic/patience``. Returns whether it waited.
+  package func receiveHere() -> Bool { onReceive() }
 
   /// Ends the client's side of an upgraded connection after the written bytes.
   package func finish() { if buffer.finish() { onBytes() } }

@@ -24,3 +24,9 @@ public protocol UpgradeWriter: AnyObject, Sendable {
   /// Ends the sending side after the added bytes.
   func finish()
 }
+
+/// A writer whose connection can be read on the caller's thread.
+protocol InlineReceiver: AnyObject, Sendable {
+  /// Receives the next bytes on this thread, if they are likely to arrive soon; returns whether it waited for them.
+  func receiveHere() -> Bool
+}

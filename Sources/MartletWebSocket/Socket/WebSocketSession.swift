@@ -186,6 +186,11 @@ final class WebSocketSession: Sendable {
         return nil
       case .second: throw HTTPError(.unsupported, "another task receives from the WebSocket", phase: .receiving)
       case .waits(let promise):
+        if mayReceiveHere(for: #isolation), promise.current == nil, connection.receiveHere(),
+          state.withLock({ $0.hasToYield() })
+        {
+          await Task.yield()
+        }
         do {
           try await promise.value()
         } catch {
@@ -195,6 +200,9 @@ final class WebSocketSession: Sendable {
       }
     }
   }
+
+  /// Whether the program's task may wait on its thread; never on an actor, which would then do nothing else.
+  private func mayReceiveHere(for actor: (any Actor)?) -> Bool { actor == nil && readsImmediately }
 
   // MARK: The end
 

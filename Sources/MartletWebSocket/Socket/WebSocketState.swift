@@ -69,6 +69,8 @@ struct WebSocketState {
   private var lastPing = UInt64.random(in: 0...(.max >> 1))
   /// The parts of a message that ``WebSocketSession/receive()`` has collected.
   private var collected: (isText: Bool, data: Data)?
+  /// The number of times that the program's task received on its thread.
+  private(set) var inlineCount = 0
   /// The number of received chunks, and of waits for the program that have ended.
   private(set) var progress = 0
 }
@@ -88,7 +90,7 @@ extension WebSocketState {
   }
 
   /// The number of unread bytes for which a receiver is resumed before the end of a chunk.
-  private static let wakeCount = 256 << 10
+  private static let wakeCount = 512 << 10
 
   /// Returns a waiting receiver, if there is something to receive.
   mutating func takeReceiver() -> Waiter? { items.isEmpty ? nil : receiver.take() }
@@ -130,6 +132,14 @@ extension WebSocketState {
 
   /// Counts a chunk from the server.
   mutating func didReceive() { progress += 1 }
+
+  /// Counts a time that the program's task received; returns whether the task has to yield.
+  ///
+  /// A task that never suspends would never yield its thread.
+  mutating func hasToYield() -> Bool {
+    inlineCount += 1
+    return inlineCount.isMultiple(of: 16)
+  }
 
   /// Whether the reading task waits for the program.
   var isHeld: Bool { room != nil }

@@ -28,7 +28,7 @@ import Testing
 
   /// The sizes of the messages of a chunk, and after how many of them a waiting receiver is resumed; `nil` for the end.
   @Test(arguments: [
-    ([1, 1, 1], nil), ([262_143], nil), ([262_144, 1], 1), ([262_143, 1, 1], 2), ([1, 2_000_000], 2),
+    ([1, 1, 1], nil), ([524_287], nil), ([524_288, 1], 1), ([524_287, 1, 1], 2), ([1, 2_000_000], 2),
   ])
   func `resumes a receiver after many bytes, or at the end of a chunk`(sizes: [Int], index: Int?) {
     var state = WebSocketState()

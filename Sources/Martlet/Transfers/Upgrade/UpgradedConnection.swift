@@ -28,6 +28,7 @@ public final class UpgradedConnection: Sendable {
   public let maximumReportedBytes: Int?
 
   private let writer: any UpgradeWriter
+  private let receiver: (any InlineReceiver)?
   let call: Call
   /// The number of the exchange for events; 0 without instruments.
   let exchange: Int
@@ -41,6 +42,7 @@ public final class UpgradedConnection: Sendable {
     self.response = head
     bytes = response.body
     (self.writer, self.call, self.owner) = (writer, call, owner)
+    receiver = writer as? any InlineReceiver
     exchange = call.exchangeNumber
     maximumReportedBytes = exchange > 0 ? call.settings.instruments?.maximumBodyBytes : nil
   }
@@ -107,6 +109,12 @@ public final class UpgradedConnection: Sendable {
     _ = call.finish(end, response: nil, source: response.source)
     call.abortSource.abort(CancellationError())
   }
+
+  /// Receives the next bytes on this thread, if they are likely to arrive soon; returns whether it waited for them.
+  ///
+  /// Waking two threads takes longer than receiving a small message. The task that reads ``bytes`` should be one that
+  /// continues on the thread that resumes it.
+  package func receiveHere() -> Bool { receiver?.receiveHere() ?? false }
 
   /// The number of written bytes that the transport has taken to send them.
   public var sentCount: Int64 { writer.sentCount }

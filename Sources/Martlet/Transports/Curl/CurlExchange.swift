@@ -71,7 +71,7 @@
 
   extension BodySource: UploadStream {}
 
-  extension CurlUpload: UpgradeWriter {
+  extension CurlUpload: UpgradeWriter, InlineReceiver {
     package var sentCount: Int64 { takenCount }
   }
 
