@@ -26,6 +26,7 @@ final class CurlHandle {
   private(set) var waitsForSharing = false
   private(set) var connectionKey = ExclusiveConnections.shared
   private var needsNewConnection = false
+  private var isLimitedToHTTP1 = false
   private var lists: [UnsafeMutableRawPointer] = []
   /// The transfer's connection; `nil` without addresses.
   private(set) var resting: IdleConnections.Connection?
@@ -104,6 +105,7 @@ final class CurlHandle {
       hasTarget = false
       lines = nil
       waitsForSharing = false
+      isLimitedToHTTP1 = false
       connectionKey = ExclusiveConnections.shared
       needsNewConnection = false
     }
@@ -134,6 +136,12 @@ final class CurlHandle {
     if waits != waitsForSharing {
       options.set(martlet_opt_pipe_wait, waits ? 1 : 0)
       waitsForSharing = waits
+    }
+    let staysAtHTTP1 = CurlLibrary.seeksClearHTTP2 && !job.isSecure
+    if staysAtHTTP1 != isLimitedToHTTP1 {
+      // CURL_HTTP_VERSION_1_1, CURL_HTTP_VERSION_2TLS, CURL_HTTP_VERSION_NONE
+      options.set(martlet_opt_http_version, staysAtHTTP1 ? 2 : CurlLibrary.hasHTTP2 ? 4 : 0)
+      isLimitedToHTTP1 = staysAtHTTP1
     }
     if key != connectionKey {
       setConnectionKey(key, &options)

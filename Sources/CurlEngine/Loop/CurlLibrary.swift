@@ -105,6 +105,11 @@ package enum CurlLibrary {
   /// 7.88 begins HTTP/2 again with the next request (curl #10634).
   package static let reusesNoClearHTTP2 = (0x075800..<0x080000).contains(martlet_curl_version())
 
+  /// Whether a connection without TLS is not reused before its first response if HTTP/2 is allowed.
+  ///
+  /// It is allowed by default, even without nghttp2. See `url_match_http_multiplex` in `url.c`.
+  static let seeksClearHTTP2 = martlet_curl_version() >= 0x080D00
+
   /// Whether only one transfer learns that its HTTP/2 connection broke, and streams end without an error.
   package static let hidesBrokenConnections = martlet_curl_hides_broken_connections()
 }
