@@ -25,7 +25,7 @@ enum PrivateKeyInfo: Hashable {
       throw InvalidInput("the private key is damaged")
     }
     var names = DERReader(algorithm)
-    switch names.next(.identifier).map(Array.init) {
+    switch names.next(.objectIdentifier).map(Array.init) {
     case PublicKey.Identifier.rsa: self = .rsa(Array(key))
     case PublicKey.Identifier.curve: self = .curve
     case PublicKey.Identifier.ed25519:

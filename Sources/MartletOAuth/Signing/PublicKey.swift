@@ -25,13 +25,13 @@ enum PublicKey: Sendable, Hashable {
     var outer = DERReader(spki)
     var info = DERReader(outer.next(.sequence) ?? [])
     var algorithm = DERReader(info.next(.sequence) ?? [])
-    guard outer.isAtEnd, let name = algorithm.next(.identifier), let bits = info.next(.bitString), bits.first == 0
+    guard outer.isAtEnd, let name = algorithm.next(.objectIdentifier), let bits = info.next(.bitString), bits.first == 0
     else { throw InvalidInput("the private key's public half cannot be read") }
     let key = bits.dropFirst()
     switch Array(name) {
     case Identifier.rsa: try self.init(rsa: key)
     case Identifier.curve:
-      let curve = algorithm.next(.identifier).map(Array.init)
+      let curve = algorithm.next(.objectIdentifier).map(Array.init)
       guard curve == Identifier.p256 else {
         let name = curve == Identifier.p384 ? "P-384" : "another curve"
         throw InvalidInput("the private key is on \(name): use P-256")

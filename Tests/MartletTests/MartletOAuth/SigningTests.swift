@@ -2,6 +2,7 @@ import Foundation
 import Martlet
 import Testing
 
+@testable import MartletBase
 @testable import MartletOAuth
 
 @Suite(.hangLimit) struct SigningTests {

@@ -17,68 +17,11 @@ enum DER {
   }
 }
 
-/// Reads DER elements one after another, strictly.
-///
-/// A length must be definite, in its shortest form, and within the bytes (X.690 §10.1). Nested elements are read only by
-/// another reader, so the depth of the input does not matter.
-struct DERReader {
-  /// The tags that certificates use here, each one octet.
-  enum Tag: UInt8 {
-    case integer = 0x02
-    case bitString = 0x03
-    case objectIdentifier = 0x06
-    case sequence = 0x30
-    /// `[0]` and `[3]`, constructed; `[1]` and `[2]`, primitive.
-    case version = 0xA0
-    case issuerID = 0x81
-    case subjectID = 0x82
-    case extensions = 0xA3
-  }
-
-  struct Element {
-    /// The element with its tag and length.
-    let whole: ArraySlice<UInt8>
-    let content: ArraySlice<UInt8>
-  }
-
-  private var rest: ArraySlice<UInt8>
-
-  init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
-
-  var isAtEnd: Bool { rest.isEmpty }
-
-  func isNext(_ tag: Tag) -> Bool { rest.first == tag.rawValue }
-
-  /// Reads the next element; `nil` if it has another tag or is malformed.
-  mutating func read(_ tag: Tag) -> Element? {
-    guard isNext(tag) else { return nil }
-    var body = rest.dropFirst()
-    guard let length = Self.length(&body), length <= body.count else { return nil }
-    let content = body.prefix(length)
-    defer { rest = rest[content.endIndex...] }
-    return Element(whole: rest[..<content.endIndex], content: content)
-  }
-
-  /// Reads an optional element; returns `false` if it is malformed.
-  mutating func skip(_ tag: Tag) -> Bool { !isNext(tag) || read(tag) != nil }
-
-  private static func length(_ bytes: inout ArraySlice<UInt8>) -> Int? {
-    guard let first = bytes.popFirst() else { return nil }
-    if first < 0x80 { return Int(first) }
-    // Three octets suffice for the certificates of TLS, and fit into 32 bits.
-    let count = Int(first & 0x7F)
-    guard (1...3).contains(count), bytes.count >= count, bytes.first != 0 else { return nil }
-    let length = bytes.prefix(count).reduce(0) { $0 << 8 | Int($1) }
-    bytes = bytes.dropFirst(count)
-    return length >= 0x80 ? length : nil
-  }
-}
-
 /// The part of a certificate (RFC 5280 §4.1) that pins refer to.
 enum X509 {
   /// The DER of a certificate's `SubjectPublicKeyInfo`, or `nil` if the certificate is malformed.
   static func publicKeyInfo(of certificate: Data) -> ArraySlice<UInt8>? {
-    var outside = DERReader([UInt8](certificate)[...])
+    var outside = DERReader([UInt8](certificate))
     guard let whole = outside.read(.sequence), outside.isAtEnd else { return nil }
     var parts = DERReader(whole.content)
     guard let signed = parts.read(.sequence), parts.read(.sequence) != nil, parts.read(.bitString) != nil, parts.isAtEnd
