@@ -144,7 +144,7 @@ public struct OAuthClient: Sendable {
   /// - Parameters:
   ///   - token: The token with its refresh token.
   ///   - scope: Fewer scopes than were granted; `nil` for the same.
-  /// - Returns: The new token, with the old refresh token if there is no new one.
+  /// - Returns: The new token. It contains the old refresh token unless the server sent another one.
   /// - Throws: The errors of ``clientCredentials(scope:parameters:)``.
   public func refresh(_ token: OAuthToken, scope: String? = nil) async throws -> OAuthToken {
     guard let refreshToken = token.refreshToken, !refreshToken.isEmpty else {

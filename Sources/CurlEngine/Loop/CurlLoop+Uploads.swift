@@ -121,7 +121,7 @@ extension CurlLoop {
   func beginReceiving(_ transfer: CurlTransfer) -> InlineDriveResult {
     guard upgradeCount == 1, let handle = transfer.handle, let socket = handle.socket, !transfer.isEnded,
       !transfer.life.isPaused, transfer.hasNothingToWrite(handle), upgradedWatch(of: handle) != nil,
-      answer.take(socket, of: transfer)
+      answer.beginWaiting(on: socket, for: transfer)
     else { return .done }
     ignore(socket)
     return .answerIsNear(socket)
@@ -151,7 +151,7 @@ extension CurlLoop {
   }
 
   /// The watch of an upgraded connection, found without a search among thousands; `nil` for other handles.
-  func upgradedWatch(of handle: CurlHandle) -> CurlWatch? {
+  private func upgradedWatch(of handle: CurlHandle) -> CurlWatch? {
     guard handle.transfer?.life.upgrade == .upgraded, let socket = handle.socket, let watch = watches[socket],
       watch.easy == handle.easy
     else { return nil }

@@ -46,8 +46,8 @@ struct InlineWait {
     return true
   }
 
-  /// Takes the socket of an upgraded connection if the next bytes are likely to arrive soon.
-  mutating func take(_ socket: CInt, of transfer: CurlTransfer) -> Bool {
+  /// Waits on the socket of an upgraded connection if the next bytes are likely to arrive soon.
+  mutating func beginWaiting(on socket: CInt, for transfer: CurlTransfer) -> Bool {
     guard since > 0, pace.isQuick, self.transfer === transfer else { return false }
     self.socket = socket
     return true

@@ -26,10 +26,10 @@ public struct Cluster: Sendable, Hashable {
 
   /// Whether the servers share credentials, cookies and stored responses; `false` by default.
   ///
-  /// If `false`, each server is an origin like any other: it receives only the credentials and cookies of its own
-  /// origin. Fields of the request or the client that contain secrets, other than a WebSocket's subprotocols, are sent
-  /// only to a server at the base URL's origin. If `true`, credentials, cookies and stored responses belong to the base
-  /// URL, and every server receives them.
+  /// If `false`, a server receives only the credentials and cookies of its own origin. Fields of the request or the
+  /// client that contain secrets, other than a WebSocket's subprotocols, are sent only to a server at the base URL's
+  /// origin. If `true`, credentials, cookies and stored responses belong to the base URL, and every server receives
+  /// them.
   public var isOneService: Bool
 
   /// When a server is left out; after 3 failures in a row, for 1 second, by default.

@@ -91,7 +91,7 @@ struct ServerTable {
 
   // MARK: Exchanges
 
-  /// Records that a request is no longer in progress.
+  /// Records the end of a request.
   mutating func end(_ index: Int) { servers[index].inFlight = max(servers[index].inFlight - 1, 0) }
 
   /// Records the outcome of an exchange; returns the pause if the server is left out from now on.

@@ -108,7 +108,7 @@ final class TokenSession: Sendable {
 
   private func obtain() async throws -> OAuthToken {
     guard case .client(let scope, let parameters) = grant.source else {
-      throw HTTPError(.authenticationFailed, "there is no token, or no refresh token: sign in again")
+      throw HTTPError(.authenticationFailed, "no token can be refreshed: sign in again")
     }
     var new = try await client.clientCredentials(scope: scope, parameters: parameters)
     // A server should not send one (RFC 6749 §4.4.3), and the client does not need it.

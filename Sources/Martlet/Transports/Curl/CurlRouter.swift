@@ -85,7 +85,7 @@
           if job.isPreconnect, proxy.scheme != .socks5,
             proxy.hasCredentials || authenticators.hasAuthenticator(for: proxy.origin)
           {
-            // The proxy's response decides whose connections these are, and there is no request to repeat with it.
+            // A tunnel belongs to the credentials that the proxy accepts, and only a request can answer its challenge.
             throw request.unsupported(
               "cannot open connections in advance: the proxy \(proxy) may require credentials, which only requests send"
             )
