@@ -106,6 +106,40 @@
       #expect(pongs == 40)
     }
 
+    @Test(.needs(.openssl), .needs(.python, problem: WebSocketServer.problem))
+    func `waits inline over TLS, even for large messages`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await WebSocketServer(.websockets, try await authority.identity())
+      let root = try authority.rootPEM
+      let pace = InlineWaitHeuristic(patience: 200_000, credit: InlineWaitHeuristic.maximumCredit)
+      let client = Lane.curl.client(
+        .transport(WaitingTransport(lane: .curl, pace: pace)), .tls(.customRoots(pem: root)))
+
+      try await client.webSocket(server.request("/echo")) { socket in
+        for number in 0..<100 {
+          let message = Data(repeating: UInt8(number), count: number % 10 == 9 ? 300_000 : number)
+          try await socket.send(message)
+          #expect(try await socket.receive() == .binary(message))
+        }
+        #expect(!Stress.isOn || inlineCount(socket) > 0)
+      }
+    }
+
+    @Test func `a message, a close frame and the end of the connection arrive in one segment`() async throws {
+      let last = Data([0x81, 2] + "hi".utf8 + [0x88, 2, 0x03, 0xE8])
+      for _ in 0..<5 {
+        let socket = try await open([.echo(1), .receive, .bytes(last), .cut], client(patience: 200_000))
+        try await socket.send("x")
+        #expect(try await socket.receive() == .text("x"))
+
+        try await socket.send("y")
+
+        #expect(try await socket.receive() == .text("hi"))
+        #expect(try await socket.receive() == nil)
+        #expect(socket.closeCode == .normalClosure)
+      }
+    }
+
     @Test func `other tasks send during an inline wait`() async throws {
       let socket = try await open(
         Array(repeatElement([MockWebSocket.Step.receive, .receive, .text("both")], count: 10).joined()),
